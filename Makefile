@@ -1,0 +1,38 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+TESTS ?= tests
+WORKERS ?= 2
+
+.PHONY: help setup setup-tests demo test check proof bench lock diagrams clean
+
+help: ## what each target does
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: ## install all that is needed to run (environments, tmux, git, rsync, jq)
+	@scripts/bootstrap
+
+setup-tests: ## the same, and what only the tests need (systemd, sshd, chromium)
+	@BOOTSTRAP_TESTS=1 scripts/bootstrap
+
+test: setup-tests ## all tests that end within minutes
+	@pytest -q -n $(WORKERS) --dist loadfile -m "not proof" $(TESTS)
+
+proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr
+	@pytest -q -m proof $(TESTS)
+
+check: setup ## formatting, lint, strict types, import contracts, file budgets
+	@ruff format --check .
+	@ruff check .
+	@mypy
+	@lint-imports
+	@pytest -q tests/shape
+
+bench: setup ## speeds, each beside its floor
+	@python -m bench
+
+lock: ## resolve the bounds of pyproject.toml into requirements/*.lock
+	@scripts/lock
+
+clean: ## remove environments and caches
+	@rm -rf .venv .venv-mngr .mypy_cache .ruff_cache .hypothesis .test_output

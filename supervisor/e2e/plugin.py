@@ -1,0 +1,1 @@
+"""The pytest plugin: the `e2e` fixture and its options."""
