@@ -1,4 +1,4 @@
-"""What the daemon needs of the world: one small Protocol per device, and the values that cross it. No logic."""
+"""What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ type AgentState = Literal["running", "waiting", "blocked", "done", "stopped", "r
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an agent is to live: a provider, and there an existing host, a new one by name, or the only one."""
+    """Where an agent is to live: a provider, and there a host: an existing one, a new one, the only one."""
 
     provider: str
     #: "" for the local machine; else the host's name

@@ -1,0 +1,1 @@
+"""The one module that knows everyone: settings become devices, devices become a daemon."""

@@ -1,0 +1,1 @@
+"""The configuration: file, environment and flags become one frozen object."""
