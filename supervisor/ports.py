@@ -1,9 +1,11 @@
 """What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+
+from supervisor.model.event import Event
 
 type MngrReason = Literal[
     "timeout",  # no answer within the deadline; what was asked may still have happened
@@ -125,9 +127,7 @@ class Agents(Protocol):
 
     async def message(self, address: AgentAddress, text: str) -> None: ...
 
-    async def exec(
-        self, address: AgentAddress, command: str, *, timeout: float | None = None
-    ) -> ExecResult: ...
+    async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult: ...
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
         """Copy one file, or a directory's content where `remote` ends in a slash."""
@@ -150,5 +150,55 @@ class Agents(Protocol):
     def state_dir(self, agent_id: str) -> Path:
         """Where a local agent keeps its state; for providers other than `local` it is on their host."""
         ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One journalled event, as readers get it."""
+
+    seq: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class SealedBatch:
+    """What stays of a batch that has left memory. `status` and `jobs` are JSON texts, as the API gives them."""
+
+    id: str
+    created_at: float
+    finished_at: float
+    status: str
+    jobs: str
+
+
+class Journal(Protocol):
+    """What has happened, on disk. One writer thread; an append is answered once it would survive a power loss."""
+
+    #: this installation's own id, made with the journal
+    installation: str
+
+    async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
+        """Write them in one transaction and return the sequence number of the last."""
+        ...
+
+    def replay(self) -> Iterator[Record]:
+        """The events that make today's state, in order: not those of sealed batches. Blocking: for the start."""
+        ...
+
+    async def read(
+        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False
+    ) -> list[Record]:
+        """Events after a sequence number, oldest first; with `newest`, the last `limit` of them."""
+        ...
+
+    async def sealed(self, *, limit: int = 100) -> list[SealedBatch]:
+        """The last to be sealed, newest first."""
+        ...
+
+    async def sealed_batch(self, batch: str) -> SealedBatch | None: ...
+
+    async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]: ...
 
     async def close(self) -> None: ...

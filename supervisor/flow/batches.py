@@ -1,0 +1,198 @@
+"""The life of a batch: submitted, drained, integrated, finished, sealed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from supervisor.errors import ImpossibleTransition
+from supervisor.flow import queue
+from supervisor.flow.lifecycle import job_of
+from supervisor.model import event as ev
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.job import Job
+from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.outcome import Outcome
+from supervisor.model.state import State
+
+#: A batch's state changes by this table and by its first launch (`queue.taken`), and nowhere else.
+TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
+    BatchState.QUEUED: {
+        ev.LaunchStarted: BatchState.RUNNING,
+        ev.BatchCancelled: BatchState.CANCELLED,
+        ev.IntegrationStarted: BatchState.INTEGRATING,
+    },
+    BatchState.RUNNING: {
+        ev.BatchCancelled: BatchState.CANCELLED,
+        ev.IntegrationStarted: BatchState.INTEGRATING,
+    },
+    BatchState.INTEGRATING: {
+        ev.IntegrationResumed: BatchState.INTEGRATING,
+        ev.IntegrationFailed: BatchState.INTEGRATING,
+        ev.IntegrationEnded: BatchState.INTEGRATING,
+        ev.BatchFinished: BatchState.FINISHED,
+    },
+    BatchState.FINISHED: {ev.BatchSealed: BatchState.FINISHED},
+    BatchState.CANCELLED: {ev.BatchFinished: BatchState.CANCELLED, ev.BatchSealed: BatchState.CANCELLED},
+}
+
+
+def _batch(state: State, event: ev.BatchEvent) -> Batch:
+    """The batch an event speaks of, moved to its next state."""
+    if (batch := state.batches.get(event.batch)) is None:
+        raise ImpossibleTransition(f"{event.kind} of {event.batch}, which is not open")
+    if type(event) not in TRANSITIONS[batch.state]:
+        raise ImpossibleTransition(f"a batch that is {batch.state} can't have {event.kind}")
+    return replace(batch, state=TRANSITIONS[batch.state][type(event)])
+
+
+def _steered(state: State, event: ev.BatchEvent) -> Batch:
+    if (batch := state.batches.get(event.batch)) is None or batch.finished_at is not None:
+        raise ImpossibleTransition(f"{event.kind} of {event.batch}, which is not open")
+    return batch
+
+
+def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
+    if event.batch in state.batches:
+        raise ImpossibleTransition(f"batch {event.batch} was submitted already")
+    batch = Batch(
+        id=event.batch,
+        number=state.submitted + 1,
+        repo=event.repo,
+        base=event.base,
+        tests=event.tests,
+        profile=event.profile,
+        created_at=event.at,
+        author=event.author,
+        priority=event.priority,
+        window_open=not event.profile.window,
+    )
+    state = replace(state, submitted=batch.number).with_batch(batch)
+    if event.profile.window:
+        state = state.put(("window", batch.id), event.at)
+    return queue.drained(state, batch, event.at)
+
+
+def on_paused(state: State, event: ev.BatchPaused) -> State:
+    return state.with_batch(replace(_steered(state, event), paused=True))
+
+
+def on_resumed(state: State, event: ev.BatchResumed) -> State:
+    return state.with_batch(replace(_steered(state, event), paused=False))
+
+
+def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
+    """The jobs that nothing has happened to are cancelled with it; the others by events of their own."""
+    batch = _batch(state, event)
+    state = state.with_batch(batch).drop(("window", batch.id)).drop(("integrate", batch.id))
+    return queue.drained(state, batch, event.at)
+
+
+def on_window_opened(state: State, event: ev.WindowOpened) -> State:
+    return _window(state, event, True, event.until)
+
+
+def on_window_closed(state: State, event: ev.WindowClosed) -> State:
+    return _window(state, event, False, event.until)
+
+
+def _window(state: State, event: ev.BatchEvent, is_open: bool, until: float) -> State:
+    state = state.with_batch(replace(_steered(state, event), window_open=is_open))
+    return state.put(("window", event.batch), until)
+
+
+def on_integration_started(state: State, event: ev.IntegrationStarted) -> State:
+    batch = _batch(state, event)
+    if not batch.is_drained:
+        raise ImpossibleTransition(f"batch {batch.id} is not drained")
+    state = state.drop(("integrate", batch.id)).drop(("window", batch.id))
+    return state.with_batch(replace(batch, integrations=event.number))
+
+
+def on_integration_resumed(state: State, event: ev.IntegrationResumed) -> State:
+    return state.with_batch(_batch(state, event)).drop(("integrate", event.batch))
+
+
+def on_integration_failed(state: State, event: ev.IntegrationFailed) -> State:
+    return state.with_batch(_batch(state, event)).put(("integrate", event.batch), event.retry_at)
+
+
+def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
+    batch = _batch(state, event)
+    if batch.ledger:
+        raise ImpossibleTransition(f"batch {batch.id} is integrated already")
+    if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
+        raise ImpossibleTransition(f"the ledger of {batch.id} does not have one row for each job")
+    batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), branch=event.branch)
+    return state.with_batch(batch).put(("finish", batch.id), event.at)
+
+
+def on_finished(state: State, event: ev.BatchFinished) -> State:
+    batch = replace(_batch(state, event), finished_at=event.at)
+    if event.ledger:
+        batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)))
+    state = state.with_batch(batch).drop(("finish", batch.id)).drop(("integrate", batch.id))
+    return state if batch.agents else state.put(("seal", batch.id), event.at)
+
+
+def on_sealed(state: State, event: ev.BatchSealed) -> State:
+    batch = _batch(state, event)
+    state = state.drop(("seal", batch.id))
+    return replace(state, batches=state.batches.delete(batch.id))
+
+
+def on_job_requeued(state: State, event: ev.JobRequeued) -> State:
+    return queue.requeued(state, event, job_of(state, event))
+
+
+def on_job_ready(state: State, event: ev.JobReady) -> State:
+    job_of(state, event)
+    return queue.again(state, event)
+
+
+def on_job_ended(state: State, event: ev.JobEnded) -> State:
+    job = replace(job_of(state, event), outcome=Outcome(event.outcome), detail=event.detail)
+    return queue.ended(state, event, job)
+
+
+def on_job_retried(state: State, event: ev.JobRetried) -> State:
+    batch = _steered(state, event)
+    if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
+        raise ImpossibleTransition(f"batch {batch.id} is {batch.state}")
+    job = job_of(state, event)
+    job = replace(
+        job, ending=None, outcome=None, detail="", claim="", retries_used=0, failed_launches=0, ended_at=None
+    )
+    state = state.with_job(event.batch, job).drop(("integrate", event.batch))
+    return queue.again(state, event)
+
+
+def unmerged(batch: Batch) -> dict[int, LedgerRow]:
+    """The ledger of a batch whose work was not merged: one row for each job, and none of it lost from sight."""
+    return {job.number: _unmerged(job) for job in batch.jobs()}
+
+
+def _unmerged(job: Job) -> LedgerRow:
+    if job.head:
+        return LedgerRow(Fate.RESCUED, "kept under its own ref", (job.head,))
+    if job.outcome is Outcome.CANCELLED or job.outcome is None:
+        return LedgerRow(Fate.CANCELLED, job.detail)
+    return LedgerRow(Fate.EMPTY, job.detail)
+
+
+APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    ev.BatchSubmitted: on_submitted,
+    ev.BatchPaused: on_paused,
+    ev.BatchResumed: on_resumed,
+    ev.BatchCancelled: on_cancelled,
+    ev.WindowOpened: on_window_opened,
+    ev.WindowClosed: on_window_closed,
+    ev.IntegrationStarted: on_integration_started,
+    ev.IntegrationResumed: on_integration_resumed,
+    ev.IntegrationFailed: on_integration_failed,
+    ev.IntegrationEnded: on_integration_ended,
+    ev.BatchFinished: on_finished,
+    ev.BatchSealed: on_sealed,
+    ev.JobRequeued: on_job_requeued,
+    ev.JobReady: on_job_ready,
+    ev.JobEnded: on_job_ended,
+    ev.JobRetried: on_job_retried,
+}

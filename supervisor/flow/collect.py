@@ -1,0 +1,98 @@
+"""Bringing an agent's work home, verifying it, and putting the agent away."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from supervisor.flow import slots
+from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt
+from supervisor.model.job import Ending, How, Job, JobState
+from supervisor.model.state import State
+
+
+def on_collect_started(state: State, event: ev.CollectStarted) -> State:
+    return state.with_attempt(attempt_of(state, event)).drop(item("collect", key_of(event)))
+
+
+def on_collect_failed(state: State, event: ev.CollectFailed) -> State:
+    attempt = attempt_of(state, event)
+    attempt = replace(attempt, tries=attempt.tries + 1)
+    return state.with_attempt(attempt).put(item("collect", attempt.key), event.retry_at)
+
+
+def on_publication_refused(state: State, event: ev.PublicationRefused) -> State:
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    ending = Ending(How.REFUSED, event.detail, event.reason)
+    if job.ending is not None and job.ending.how is How.CANCELLED:
+        ending = job.ending
+    state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(replace(attempt, tries=0))
+    return state.put(item("collect", attempt.key), event.at)
+
+
+def on_work_collected(state: State, event: ev.WorkCollected) -> State:
+    """The slot is free from here on: what is left to do for this agent is to put it away."""
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    job = replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits)
+    keep = state.batches[event.batch].profile.keep_agents == "all"
+    state = slots.freed(state, attempt).put(item("verify", attempt.key), event.at)
+    attempt = replace(attempt, holds_slot=False, keep=keep)
+    return _collected(state, event, job, attempt)
+
+
+def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    if event.head:
+        job = replace(job, head=event.head, commits=event.commits)
+    keep = state.batches[event.batch].profile.keep_agents != "none"
+    return _collected(state, event, job, replace(attempt, keep=keep))
+
+
+def _collected(state: State, event: ev.AttemptEvent, job: Job, attempt: Attempt) -> State:
+    state = state.with_job(event.batch, replace(job, collected_at=event.at))
+    return state.with_attempt(replace(attempt, tries=0)).put(item("release", attempt.key), event.at)
+
+
+def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
+    return state.with_job(event.batch, job_of(state, event)).drop(item("verify", key_of(event)))
+
+
+def on_work_verified(state: State, event: ev.WorkVerified) -> State:
+    job = replace(job_of(state, event), claim=event.outcome, detail=event.detail)
+    return state.with_job(event.batch, job).put(("settle", event.batch, event.job), event.at)
+
+
+def on_release_started(state: State, event: ev.ReleaseStarted) -> State:
+    return state.with_attempt(attempt_of(state, event)).drop(item("release", key_of(event)))
+
+
+def on_release_failed(state: State, event: ev.ReleaseFailed) -> State:
+    attempt = attempt_of(state, event)
+    attempt = replace(attempt, tries=attempt.tries + 1)
+    return state.with_attempt(attempt).put(item("release", attempt.key), event.retry_at)
+
+
+def on_agent_released(state: State, event: ev.AgentReleased) -> State:
+    attempt = attempt_of(state, event)
+    state = slots.left(replace(state, attempts=state.attempts.delete(attempt.key)), attempt)
+    batch = state.batches[event.batch]
+    job = batch.job(event.job)
+    if job.state is JobState.COLLECTING and job.attempts == event.attempt:
+        return state.put(("settle", event.batch, event.job), event.at)
+    if batch.finished_at is not None and batch.agents == 0:
+        return state.put(("seal", batch.id), event.at)
+    return state
+
+
+APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    ev.CollectStarted: on_collect_started,
+    ev.CollectFailed: on_collect_failed,
+    ev.PublicationRefused: on_publication_refused,
+    ev.WorkCollected: on_work_collected,
+    ev.WorkRescued: on_work_rescued,
+    ev.VerifyStarted: on_verify_started,
+    ev.WorkVerified: on_work_verified,
+    ev.ReleaseStarted: on_release_started,
+    ev.ReleaseFailed: on_release_failed,
+    ev.AgentReleased: on_agent_released,
+}

@@ -1,0 +1,78 @@
+"""What has happened: `apply(state, event) -> state`, the fold over the journal."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from supervisor.errors import ImpossibleTransition
+from supervisor.flow import batches, collect, lifecycle, slots
+from supervisor.model import event as ev
+from supervisor.model.attempt import Stage
+from supervisor.model.batch import BatchState
+from supervisor.model.job import JobState
+from supervisor.model.state import State
+
+
+def apply(state: State, event: ev.Event) -> State:
+    """The state after this event; ImpossibleTransition when the state does not allow it."""
+    return APPLIED[type(event)](state, event)
+
+
+def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
+    """Whatever the last daemon had under way is due again. Launches alone are not: `recover` finds out first
+    whether their agent exists."""
+    for key, attempt in state.attempts.items():
+        if attempt.stage is Stage.COLLECTING:
+            state = state.put(("collect", *key), event.at)
+        elif attempt.stage is Stage.RELEASING:
+            state = state.put(("release", *key), event.at)
+    for batch in state.batches.values():
+        if batch.state is BatchState.INTEGRATING and not batch.ledger:
+            state = state.put(("integrate", batch.id), event.at)
+        if batch.count(JobState.VERIFYING):
+            for job in batch.touched.values():
+                # One that waits to be settled is verified already.
+                if job.state is JobState.VERIFYING and ("settle", batch.id, job.number) not in state.agenda.times:
+                    state = state.put(("verify", batch.id, job.number, job.attempts), event.at)
+    return state
+
+
+def _on_pools_configured(state: State, event: ev.PoolsConfigured) -> State:
+    return replace(slots.configured(state, event.pools), configured=event.pools)
+
+
+def _on_slots_changed(state: State, event: ev.SlotsChanged) -> State:
+    if (pool := state.pools.get(event.pool)) is None:
+        raise ImpossibleTransition(f"there is no pool {event.pool}")
+    return state.with_pool(replace(pool, slots=event.slots))
+
+
+def _on_pool_rested(state: State, event: ev.PoolRested) -> State:
+    if (pool := state.pools.get(event.pool)) is None:
+        raise ImpossibleTransition(f"there is no pool {event.pool}")
+    return state.with_pool(replace(pool, resting=False)).drop(("rest", event.pool))
+
+
+def _on_queue_paused(state: State, event: ev.QueuePaused) -> State:
+    return replace(state, paused=True, pause_reason=event.reason)
+
+
+def _on_queue_resumed(state: State, event: ev.QueueResumed) -> State:
+    return replace(state, paused=False, pause_reason="")
+
+
+def _on_orphan_destroyed(state: State, event: ev.OrphanDestroyed) -> State:
+    return state
+
+
+APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    **lifecycle.APPLIED,
+    **collect.APPLIED,
+    **batches.APPLIED,
+    ev.DaemonStarted: _on_daemon_started,
+    ev.PoolsConfigured: _on_pools_configured,
+    ev.SlotsChanged: _on_slots_changed,
+    ev.PoolRested: _on_pool_rested,
+    ev.QueuePaused: _on_queue_paused,
+    ev.QueueResumed: _on_queue_resumed,
+    ev.OrphanDestroyed: _on_orphan_destroyed,
+}

@@ -1,0 +1,229 @@
+"""The life of a job and of its attempts' agents.
+
+Theory of operation. A job has a state, an attempt has a stage, and both are set only here, by the tables below.
+The job follows the agent until the agent's work is safe; then their ways part: the job is verified and ends, while
+the agent is put away in the background and its attempt is forgotten.
+
+    normal      launch → live → published → collected ─┬─ job: verified → ended
+                                                       └─ agent: released
+    otherwise   vanished, timed out, stalled, refused, cancelled, not launched: what is left is rescued, the agent is
+                released, and only then is the job settled (goes again, or ends). So one job never has two agents.
+
+Each `on_…` function is what one event does to the state; `history.apply` calls it. Bringing work home and putting
+agents away is in `collect`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from supervisor.errors import ImpossibleTransition
+from supervisor.flow import queue, slots
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.job import Ending, How, Job, JobState
+from supervisor.model.outcome import Outcome
+from supervisor.model.state import State
+
+_CLOSING: Mapping[type[ev.Event], JobState] = {
+    ev.AgentVanished: JobState.COLLECTING,
+    ev.TimeRanOut: JobState.COLLECTING,
+    ev.WorkPublished: JobState.COLLECTING,
+    ev.JobCancelled: JobState.COLLECTING,
+}
+
+#: Rule 1: a job's state changes by this table and nowhere else.
+TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
+    JobState.QUEUED: {
+        ev.LaunchStarted: JobState.LAUNCHING,
+        ev.JobCancelled: JobState.CANCELLED,
+        ev.JobReady: JobState.QUEUED,
+    },
+    JobState.LAUNCHING: {
+        ev.LaunchSucceeded: JobState.RUNNING,
+        ev.LaunchFailed: JobState.COLLECTING,
+        ev.JobCancelled: JobState.LAUNCHING,
+    },
+    JobState.RUNNING: _CLOSING,
+    JobState.PARKED: _CLOSING,
+    JobState.COLLECTING: {
+        ev.CollectStarted: JobState.COLLECTING,
+        ev.CollectFailed: JobState.COLLECTING,
+        ev.PublicationRefused: JobState.COLLECTING,
+        ev.WorkCollected: JobState.VERIFYING,
+        ev.WorkRescued: JobState.COLLECTING,
+        ev.JobCancelled: JobState.COLLECTING,
+        ev.JobRequeued: JobState.QUEUED,
+        ev.JobEnded: JobState.DONE,
+    },
+    JobState.VERIFYING: {
+        ev.VerifyStarted: JobState.VERIFYING,
+        ev.WorkVerified: JobState.VERIFYING,
+        ev.JobCancelled: JobState.CANCELLED,
+        ev.JobEnded: JobState.DONE,
+    },
+    JobState.DONE: {ev.JobRetried: JobState.QUEUED},
+    JobState.CANCELLED: {ev.JobRetried: JobState.QUEUED},
+}
+
+#: Rule 2: so does an attempt's stage. None: the attempt is forgotten.
+STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
+    Stage.LAUNCHING: {ev.LaunchSucceeded: Stage.LIVE, ev.LaunchFailed: Stage.RELEASING},
+    Stage.LIVE: {
+        ev.WorkPublished: Stage.COLLECTING,
+        ev.AgentVanished: Stage.COLLECTING,
+        ev.TimeRanOut: Stage.COLLECTING,
+        ev.JobCancelled: Stage.COLLECTING,
+    },
+    Stage.COLLECTING: {
+        ev.CollectStarted: Stage.COLLECTING,
+        ev.CollectFailed: Stage.COLLECTING,
+        ev.PublicationRefused: Stage.COLLECTING,
+        ev.WorkCollected: Stage.RELEASING,
+        ev.WorkRescued: Stage.RELEASING,
+    },
+    Stage.RELEASING: {
+        ev.ReleaseStarted: Stage.RELEASING,
+        ev.ReleaseFailed: Stage.RELEASING,
+        ev.AgentReleased: None,
+    },
+}
+
+#: These say that mngr made no agent, so the job need not wait for it to be put away.
+NOTHING_LAUNCHED = frozenset({"provider", "refused", "missing"})
+
+
+def advance(state: JobState, event: ev.Event) -> JobState:
+    following = TRANSITIONS[state].get(type(event))
+    if following is None:
+        raise ImpossibleTransition(f"a {state} job can't have {event.kind}")
+    if isinstance(event, ev.JobEnded) and event.outcome == "cancelled":
+        return JobState.CANCELLED
+    return following
+
+
+def key_of(event: ev.AttemptEvent) -> AttemptKey:
+    return AttemptKey(event.batch, event.job, event.attempt)
+
+
+def item(what: str, key: AttemptKey) -> tuple[str, str, int, int]:
+    return (what, key.batch, key.job, key.attempt)
+
+
+def _moved(attempt: Attempt, event: ev.Event) -> Attempt:
+    if type(event) not in STAGES[attempt.stage]:
+        raise ImpossibleTransition(f"an agent that is {attempt.stage} can't have {event.kind}")
+    return replace(attempt, stage=STAGES[attempt.stage][type(event)] or attempt.stage)
+
+
+def attempt_of(state: State, event: ev.AttemptEvent) -> Attempt:
+    """The attempt an event speaks of, moved to its next stage."""
+    if (attempt := state.attempts.get(key_of(event))) is None:
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
+    return _moved(attempt, event)
+
+
+def job_of(state: State, event: ev.JobEvent) -> Job:
+    """The job an event speaks of, moved to its next state."""
+    if (batch := state.batches.get(event.batch)) is None or not 1 <= event.job <= len(batch.tests):
+        raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which is not open")
+    job = batch.job(event.job)
+    return replace(job, state=advance(job.state, event))
+
+
+def launched(event: ev.LaunchStarted) -> Attempt:
+    return Attempt(
+        key=key_of(event),
+        agent_id=event.agent_id,
+        agent_name=event.agent_name,
+        pool=event.pool,
+        provider=event.provider,
+        host=event.host,
+        new_host=event.new_host,
+        started_at=event.at,
+    )
+
+
+def on_launch_started(state: State, event: ev.LaunchStarted) -> State:
+    job, attempt = job_of(state, event), launched(event)
+    if event.attempt != job.attempts + 1:
+        raise ImpossibleTransition(f"{attempt.key} does not follow attempt {job.attempts}")
+    job = replace(job, attempts=event.attempt, agent=event.agent_name, pool=event.pool, ending=None)
+    if job.launched_at is None:
+        job = replace(job, launched_at=event.at)
+    return slots.taken(queue.taken(state, event.batch, job).with_attempt(attempt), attempt)
+
+
+def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
+    attempt = replace(attempt_of(state, event), host_id=event.host_id)
+    job = replace(job_of(state, event), failed_launches=0)
+    state = slots.pool_answered(state, attempt).with_job(event.batch, job).with_attempt(attempt)
+    if job.ending is not None:  # it was cancelled while it was launched
+        return state.put(("cancel", event.batch, event.job), event.at)
+    limit = state.batches[event.batch].profile.job_timeout_seconds
+    return state.put(item("time-out", attempt.key), event.at + limit)
+
+
+def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    how = How.INTERRUPTED if event.reason == "interrupted" else How.UNLAUNCHED
+    job = replace(job, failed_launches=job.failed_launches + (how is How.UNLAUNCHED))
+    if job.ending is None:
+        job = replace(job, ending=Ending(how, event.detail, event.reason))
+    state = state.with_job(event.batch, job).with_attempt(attempt).put(item("release", attempt.key), event.at)
+    state = slots.launch_failed(state, attempt, event)
+    if event.reason in NOTHING_LAUNCHED:
+        return state.put(("settle", event.batch, event.job), event.at)
+    return state
+
+
+def on_work_published(state: State, event: ev.WorkPublished) -> State:
+    job = replace(job_of(state, event), published_at=event.at)
+    return _closed(state, event, job, Ending(How.PUBLISHED))
+
+
+def on_agent_vanished(state: State, event: ev.AgentVanished) -> State:
+    return _closed(state, event, job_of(state, event), Ending(How.VANISHED, event.detail))
+
+
+def on_time_ran_out(state: State, event: ev.TimeRanOut) -> State:
+    limit = state.batches[event.batch].profile.job_timeout_seconds
+    return _closed(state, event, job_of(state, event), Ending(How.TIMED_OUT, f"not done within {limit:g} s"))
+
+
+def _closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
+    """The agent is not to go on: bring home what there is."""
+    key = AttemptKey(event.batch, event.job, job.attempts)
+    if isinstance(event, ev.AttemptEvent) and key_of(event) != key:
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is not the last attempt")
+    attempt = replace(_moved(state.attempts[key], event), tries=0)
+    state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(attempt)
+    return state.drop(item("time-out", key)).put(item("collect", key), event.at)
+
+
+def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
+    """What waits, or is being verified, ends at once; a live agent is rescued and put away first."""
+    before = state.batches[event.batch].job(event.job) if event.batch in state.batches else None
+    job = job_of(state, event)
+    ending = Ending(How.CANCELLED, f"cancelled by {event.author}" if event.author else "cancelled")
+    published = before is not None and before.ending is not None and before.ending.how is How.PUBLISHED
+    if published and before is not None and before.state is JobState.COLLECTING:
+        raise ImpossibleTransition(f"{event.batch}.{event.job} has published: its work is being collected")
+    state = state.drop(("cancel", event.batch, event.job))
+    if job.state is JobState.COLLECTING and before is not None and before.state is not JobState.COLLECTING:
+        return _closed(state, event, job, ending)
+    job = replace(job, ending=ending)
+    if job.state is not JobState.CANCELLED:  # settled as cancelled once its agent is put away
+        return state.with_job(event.batch, job)
+    state = state.drop(item("verify", AttemptKey(event.batch, event.job, job.attempts)))
+    return queue.ended(state, event, replace(job, outcome=Outcome.CANCELLED, detail=ending.detail))
+
+
+APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    ev.LaunchStarted: on_launch_started,
+    ev.LaunchSucceeded: on_launch_succeeded,
+    ev.LaunchFailed: on_launch_failed,
+    ev.WorkPublished: on_work_published,
+    ev.AgentVanished: on_agent_vanished,
+    ev.TimeRanOut: on_time_ran_out,
+    ev.JobCancelled: on_job_cancelled,
+}

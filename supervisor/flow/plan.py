@@ -1,0 +1,114 @@
+"""What is due now: `plan(state, now) -> effects`.
+
+The shell applies and journals each effect's `began`, and asks again until nothing is due. So an effect must take
+itself off the agenda by its own beginning, and one that is forgotten is still there at the next question.
+Launches are asked for one at a time, because each changes what the next may be.
+"""
+
+from collections.abc import Callable, Mapping
+
+from supervisor.flow import batches, lifecycle, settle, slots, window
+from supervisor.model import event as ev
+from supervisor.model.agenda import Item
+from supervisor.model.attempt import AttemptKey
+from supervisor.model.batch import BatchState
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Note, Release, Verify
+from supervisor.model.job import How
+from supervisor.model.state import State
+
+
+def plan(state: State, now: float) -> list[Effect]:
+    due = [_DUE[str(item[0])](state, item, now) for item in state.agenda.due(now)]
+    return due or _launches(state, now)
+
+
+def next_at(state: State) -> float | None:
+    """When something will be due although nothing happens."""
+    return state.agenda.next_at
+
+
+def _launches(state: State, now: float) -> list[Effect]:
+    began = slots.next_launch(state, now)
+    return [] if began is None else [Launch(began, lifecycle.launched(began))]
+
+
+def _key(item: Item) -> AttemptKey:
+    return AttemptKey(str(item[1]), int(item[2]), int(item[3]))
+
+
+def _collect(state: State, item: Item, now: float) -> Effect:
+    attempt = state.attempts[_key(item)]
+    ending = state.batches[attempt.key.batch].job(attempt.key.job).ending
+    rescue = ending is None or ending.how is not How.PUBLISHED
+    return Collect(ev.CollectStarted(now, *attempt.key), attempt, rescue)
+
+
+def _verify(state: State, item: Item, now: float) -> Effect:
+    key = _key(item)
+    return Verify(ev.VerifyStarted(now, *key), *key)
+
+
+def _release(state: State, item: Item, now: float) -> Effect:
+    attempt = state.attempts[_key(item)]
+    return Release(ev.ReleaseStarted(now, *attempt.key), attempt)
+
+
+def _time_out(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.TimeRanOut(now, *_key(item)))
+
+
+def _settle(state: State, item: Item, now: float) -> Effect:
+    batch = state.batches[str(item[1])]
+    return Note(settle.settled(batch, batch.job(int(item[2])), now))
+
+
+def _ready(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.JobReady(now, str(item[1]), int(item[2])))
+
+
+def _cancel(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.JobCancelled(now, str(item[1]), int(item[2])))
+
+
+def _integrate(state: State, item: Item, now: float) -> Effect:
+    batch = state.batches[str(item[1])]
+    if batch.state is BatchState.INTEGRATING:
+        return Integrate(ev.IntegrationResumed(now, batch.id, batch.integrations), batch.id, batch.integrations)
+    number = batch.integrations + 1
+    return Integrate(ev.IntegrationStarted(now, batch.id, number), batch.id, number)
+
+
+def _finish(state: State, item: Item, now: float) -> Effect:
+    batch = state.batches[str(item[1])]
+    ledger = batches.unmerged(batch) if batch.state is BatchState.CANCELLED else {}
+    return Note(ev.BatchFinished(now, batch.id, ledger))
+
+
+def _seal(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.BatchSealed(now, str(item[1])))
+
+
+def _window(state: State, item: Item, now: float) -> Effect:
+    batch = state.batches[str(item[1])]
+    is_open, until = window.look(batch.profile.window, batch.profile.timezone, now)
+    return Note((ev.WindowOpened if is_open else ev.WindowClosed)(now, batch.id, until))
+
+
+def _rest(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.PoolRested(now, str(item[1])))
+
+
+_DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
+    "collect": _collect,
+    "verify": _verify,
+    "release": _release,
+    "time-out": _time_out,
+    "settle": _settle,
+    "ready": _ready,
+    "cancel": _cancel,
+    "integrate": _integrate,
+    "finish": _finish,
+    "seal": _seal,
+    "window": _window,
+    "rest": _rest,
+}

@@ -1,0 +1,60 @@
+"""What waits, in which order, and when a batch has no more to wait for."""
+
+from dataclasses import replace
+
+from supervisor.errors import ImpossibleTransition
+from supervisor.model import event as ev
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.job import Job
+from supervisor.model.state import State
+
+
+def taken(state: State, batch_id: str, job: Job) -> State:
+    """The state with this job out of the queue."""
+    batch = _withdrawn(state.batches[batch_id].with_job(job), job.number)
+    if batch.state is BatchState.QUEUED:
+        batch = replace(batch, state=BatchState.RUNNING)
+    return state.drop(("ready", batch_id, job.number)).with_batch(batch)
+
+
+def _withdrawn(batch: Batch, number: int) -> Batch:
+    """The cursor passes every job that something has happened to, so that what it points at waits."""
+    cursor = batch.cursor
+    while cursor < len(batch.tests) and cursor + 1 in batch.touched:
+        cursor += 1
+    again = batch.again
+    if number in again:
+        again = tuple(other for other in again if other != number)
+    return replace(batch, cursor=cursor, again=again)
+
+
+def ended(state: State, event: ev.JobEvent, job: Job) -> State:
+    """The state with this job over. With the last one the batch is drained, and its integration is due."""
+    job = replace(job, ended_at=event.at)
+    state = state.drop(("settle", event.batch, event.job))
+    batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
+    state = state.drop(("ready", batch.id, job.number)).with_batch(batch)
+    return drained(state, batch, event.at)
+
+
+def drained(state: State, batch: Batch, at: float) -> State:
+    if not batch.is_drained or batch.finished_at is not None:
+        return state
+    return state.put(("finish" if batch.state is BatchState.CANCELLED else "integrate", batch.id), at)
+
+
+def requeued(state: State, event: ev.JobRequeued, job: Job) -> State:
+    job = replace(job, ending=None, retries_used=job.retries_used + event.counts)
+    state = state.with_job(event.batch, job).drop(("settle", event.batch, event.job))
+    if event.ready_at > event.at:
+        return state.put(("ready", event.batch, event.job), event.ready_at)
+    return again(state, event)
+
+
+def again(state: State, event: ev.JobEvent) -> State:
+    """The job goes again, before those that nothing has happened to."""
+    batch = state.batches[event.batch]
+    if event.job in batch.again:
+        raise ImpossibleTransition(f"{batch.job_id(event.job)} waits already")
+    batch = replace(batch, again=(*batch.again, event.job))
+    return state.with_batch(batch).drop(("ready", event.batch, event.job))

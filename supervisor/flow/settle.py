@@ -1,0 +1,51 @@
+"""Whether a job whose attempt has ended goes again, and if not, what its outcome is."""
+
+from supervisor.model import event as ev
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.job import Ending, How, Job
+from supervisor.model.outcome import Outcome
+
+#: Launches that fail for reasons of their own are tried so often, with this back-off, before the job is given up.
+MOST_LAUNCHES, BACK_OFF_SECONDS = 5, 2.0
+
+_OUTCOMES = {
+    How.VANISHED: Outcome.LOST,
+    How.STALLED: Outcome.STALLED,
+    How.TIMED_OUT: Outcome.TIMED_OUT,
+    How.REFUSED: Outcome.FAILED,
+    How.UNLAUNCHED: Outcome.FAILED,
+    How.CANCELLED: Outcome.CANCELLED,
+}
+
+
+def settled(batch: Batch, job: Job, at: float) -> ev.JobRequeued | ev.JobEnded:
+    ending = job.ending or Ending(How.VANISHED)
+    if ending.how is How.PUBLISHED:
+        return ev.JobEnded(at, batch.id, job.number, outcome=job.claim or Outcome.FAILED, detail=job.detail)
+    if batch.state is BatchState.CANCELLED:
+        ending = Ending(How.CANCELLED, "its batch was cancelled")
+    if (again := _again(batch, job, ending, at)) is not None:
+        return again
+    return ev.JobEnded(at, batch.id, job.number, outcome=_OUTCOMES[ending.how], detail=ending.detail)
+
+
+def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued | None:
+    """Cases: the daemon's or a provider's fault goes again for ever, and costs no retry; a launch that failed for
+    another reason goes again a few times; a crash, a stall or a refused publication uses up a retry; time that ran
+    out and a person's cancellation don't go again."""
+
+    def requeued(wait: float = 0.0, counts: bool = False) -> ev.JobRequeued:
+        why = f"{ending.how}: {ending.detail}" if ending.detail else str(ending.how)
+        return ev.JobRequeued(at, batch.id, job.number, why=why, ready_at=at + wait, counts=counts)
+
+    match ending.how:
+        case How.INTERRUPTED:
+            return requeued()
+        case How.UNLAUNCHED if ending.reason in ("provider", "missing"):
+            return requeued()
+        case How.UNLAUNCHED if ending.reason != "refused" and job.failed_launches < MOST_LAUNCHES:
+            return requeued(BACK_OFF_SECONDS * 2 ** (job.failed_launches - 1))
+        case How.VANISHED | How.STALLED | How.REFUSED if job.retries_used < batch.profile.retries:
+            return requeued(counts=True)
+        case _:
+            return None

@@ -1,0 +1,145 @@
+"""How many agents may run, and where: the bounded semaphore of each pool, as arithmetic on the state."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.model.pool import Pool
+from supervisor.model.state import State
+
+#: A pool whose provider fails rests this long, doubling to the limit.
+REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
+
+
+# --- the arithmetic
+
+
+def taken(state: State, attempt: Attempt) -> State:
+    pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
+    pool = replace(pool, busy=pool.busy + 1)
+    if attempt.host:
+        made = attempt.new_host and attempt.host not in pool.members
+        pool = replace(pool.with_member(attempt.host, +1), hosts_made=pool.hosts_made + made)
+    return state.with_pool(pool).with_batch(replace(batch, busy=batch.busy + 1, agents=batch.agents + 1))
+
+
+def freed(state: State, attempt: Attempt) -> State:
+    """The agent's work is safe: another may start while this one is put away."""
+    pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
+    state = state.with_pool(replace(pool, busy=pool.busy - 1, lingering=pool.lingering + 1))
+    return state.with_batch(replace(batch, busy=batch.busy - 1))
+
+
+def left(state: State, attempt: Attempt) -> State:
+    """The agent is put away."""
+    if attempt.holds_slot:
+        state = freed(state, attempt)
+    pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
+    pool = replace(pool, lingering=pool.lingering - 1)
+    if attempt.host:
+        pool = pool.with_member(attempt.host, -1)
+    return state.with_pool(pool).with_batch(replace(batch, agents=batch.agents - 1))
+
+
+def pool_answered(state: State, attempt: Attempt) -> State:
+    pool = state.pools[attempt.pool]
+    return state.with_pool(replace(pool, failures=0)) if pool.failures else state
+
+
+def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
+    """When it is the provider that fails, its pool rests: its jobs wait, or go to their next pool."""
+    pool = state.pools[attempt.pool]
+    if attempt.new_host:
+        pool = replace(pool, broken=pool.broken | {attempt.host})
+    if event.reason not in ("provider", "missing"):
+        return state.with_pool(pool)
+    if not pool.resting:
+        rest = min(REST_SECONDS * 2**pool.failures, LONGEST_REST_SECONDS)
+        state = state.put(("rest", pool.name), event.at + rest)
+        pool = replace(pool, failures=pool.failures + 1, resting=True)
+    return state.with_pool(pool)
+
+
+# --- the choice
+
+
+def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
+    """The launch that is due now, if any.
+
+    - nothing is paused, the batch's window is open, and it has a job that waits
+    - the batch holds fewer slots than its profile allows
+    - one of its pools, taken in order, has room
+    Batches of higher priority go first; among equals the one with the fewest agents, then the oldest.
+    """
+    if state.paused or not any(pool.has_room for pool in state.pools.values()):
+        return None
+    for batch in sorted(_launchable(state), key=lambda batch: (-batch.priority, batch.busy, batch.number)):
+        for name in batch.profile.pools:
+            pool = state.pools.get(name)
+            if pool is not None and pool.has_room:
+                return _launch(state, batch, pool, now)
+    return None
+
+
+def _launchable(state: State) -> Iterator[Batch]:
+    for batch in state.batches.values():
+        waits = not batch.paused and batch.window_open and batch.next_waiting is not None
+        if waits and (not batch.profile.slots or batch.busy < batch.profile.slots):
+            yield batch
+
+
+def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStarted:
+    number = batch.next_waiting
+    assert number is not None
+    attempt = batch.job(number).attempts + 1
+    host, new_host = _host(state, pool)
+    return ev.LaunchStarted(
+        at=now,
+        batch=batch.id,
+        job=number,
+        attempt=attempt,
+        agent_id=agent_id(state.installation, AttemptKey(batch.id, number, attempt)),
+        agent_name=f"sv-{batch.id}-{number}-{attempt}",
+        pool=pool.name,
+        provider=pool.provider,
+        host=host,
+        new_host=new_host,
+    )
+
+
+def agent_id(installation: str, key: AttemptKey) -> str:
+    """The same for the same attempt, whoever asks and whenever: mngr refuses to make it twice."""
+    return "agent-" + sha256(f"{installation}/{key}".encode()).hexdigest()[:32]
+
+
+def _host(state: State, pool: Pool) -> tuple[str, bool]:
+    """The least crowded of the pool's hosts; where the provider makes hosts, one with room, else a new one."""
+    if pool.hosts:
+        return min(pool.hosts, key=lambda host: pool.members.get(host, 0)), False
+    if not pool.agents_per_host:
+        return "", False
+    for host, members in sorted(pool.members.items()):
+        if members < pool.agents_per_host and host not in pool.broken:
+            return host, False
+    return f"sv-{state.installation[:6]}-{pool.name}-{pool.hosts_made + 1}", True
+
+
+# --- pools as configured
+
+
+def configured(state: State, specs: tuple[ev.PoolSpec, ...]) -> State:
+    """A pool that is configured no more keeps its agents and gets no new ones."""
+    known = {spec.name: spec for spec in specs}
+    pools = state.pools
+    for name, pool in state.pools.items():
+        if name not in known:
+            pools = pools.set(name, replace(pool, slots=0))
+    for spec in specs:
+        pool = pools.get(spec.name) or Pool(name=spec.name, provider=spec.provider, slots=spec.slots)
+        pool = replace(pool, provider=spec.provider, slots=spec.slots)
+        pool = replace(pool, hosts=spec.hosts, agents_per_host=spec.agents_per_host)
+        pools = pools.set(spec.name, pool)
+    return replace(state, pools=pools)

@@ -1,0 +1,45 @@
+"""An attempt: one agent launched for a job. It is remembered until its agent is put away."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class AttemptKey(NamedTuple):
+    batch: str
+    job: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.batch}.{self.job}/{self.attempt}"
+
+
+class Stage(StrEnum):
+    """Where the agent of an attempt is. The job's own state follows it, until its work is safe."""
+
+    LAUNCHING = "launching"
+    LIVE = "live"
+    COLLECTING = "collecting"
+    #: its work is safe, or there is none: to be stopped, and destroyed or kept
+    RELEASING = "releasing"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    key: AttemptKey
+    agent_id: str
+    agent_name: str
+    pool: str
+    provider: str
+    #: "" for the local machine
+    host: str
+    new_host: bool
+    started_at: float
+    stage: Stage = Stage.LAUNCHING
+    #: known once it is launched
+    host_id: str = ""
+    holds_slot: bool = True
+    #: what is left when its agent is put away: destroyed, or stopped and kept for a person to look at
+    keep: bool = False
+    #: tries of the step at hand, for its back-off
+    tries: int = 0

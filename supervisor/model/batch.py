@@ -1,0 +1,130 @@
+"""A batch: one run over one repository at one base commit."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from immutables import Map
+
+from supervisor.model.job import Job, JobState
+from supervisor.model.ledger import LedgerRow
+
+
+class BatchState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    INTEGRATING = "integrating"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How the agents of a batch work, as resolved when it was submitted: later edits change nothing here."""
+
+    name: str = "default"
+    agent: str = "claude"
+    agent_args: tuple[str, ...] = ()
+    #: argv of the program that obeys the agent contract, for agent = "command"
+    command: tuple[str, ...] = ()
+    #: in order of preference; the next one takes the overflow
+    pools: tuple[str, ...] = ("local",)
+    #: at most so many agents of one batch at once; 0: as many as the pools carry
+    slots: int = 0
+    transfer: str = "git-mirror"
+    keep_agents: str = "failed"
+    setup: str = ""
+    pytest: tuple[str, ...] = ("python", "-m", "pytest")
+    #: arguments after `--` of submit, for every run of a test
+    pytest_args: tuple[str, ...] = ()
+    #: what agents get beside the contract; `credential:NAME` stands for a credential file
+    env: Mapping[str, str] = field(default_factory=dict)
+    job_timeout_seconds: float = 3600
+    stall_timeout_seconds: float = 600
+    retries: int = 1
+    test_timeout_seconds: float = 120
+    verify_runs: int = 2
+    integrator: bool = True
+    #: "22:00-06:00": jobs start only inside it; "" for always
+    window: str = ""
+    #: the time zone of the window, by its IANA name
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch and its jobs.
+
+    A job that nothing has happened to yet has no record of its own: it is a line of `tests` that the cursor
+    has not reached. So a batch of 10,000 jobs costs what has been done on it.
+    """
+
+    id: str
+    #: order of submission
+    number: int
+    repo: str
+    base: str
+    tests: tuple[str, ...]
+    profile: Profile
+    created_at: float
+    author: str = ""
+    priority: int = 0
+    branch: str = ""
+    state: BatchState = BatchState.QUEUED
+    paused: bool = False
+    window_open: bool = True
+    finished_at: float | None = None
+
+    #: jobs that something has happened to, by number
+    touched: Map[int, Job] = field(default_factory=Map)
+    #: how many of the touched are in each state
+    counts: Map[JobState, int] = field(default_factory=Map)
+    #: jobs below this number are touched; from here on they wait in order
+    cursor: int = 0
+    #: jobs that go again, ready now, in order
+    again: tuple[int, ...] = ()
+    #: agents that hold a slot, and all that are not yet put away
+    busy: int = 0
+    agents: int = 0
+    integrations: int = 0
+    ledger: Map[int, LedgerRow] = field(default_factory=Map)
+
+    def job(self, number: int) -> Job:
+        if (job := self.touched.get(number)) is not None:
+            return job
+        untouched = JobState.CANCELLED if self.state is BatchState.CANCELLED else JobState.QUEUED
+        return Job(number=number, test=self.tests[number - 1], state=untouched)
+
+    def jobs(self) -> Iterator[Job]:
+        return (self.job(number) for number in range(1, len(self.tests) + 1))
+
+    def job_id(self, number: int) -> str:
+        return f"{self.id}.{number}"
+
+    def with_job(self, job: Job) -> "Batch":
+        """The batch with this job's new record, and the counts to match."""
+        before = self.touched.get(job.number)
+        counts = self.counts
+        if before is not None:
+            counts = counts.set(before.state, counts[before.state] - 1)
+        counts = counts.set(job.state, counts.get(job.state, 0) + 1)
+        return replace(self, touched=self.touched.set(job.number, job), counts=counts)
+
+    def count(self, state: JobState) -> int:
+        counted = self.counts.get(state, 0)
+        untouched = JobState.CANCELLED if self.state is BatchState.CANCELLED else JobState.QUEUED
+        return counted + (len(self.tests) - len(self.touched) if state is untouched else 0)
+
+    @property
+    def is_drained(self) -> bool:
+        """No job waits, runs or may come back."""
+        return self.count(JobState.DONE) + self.count(JobState.CANCELLED) == len(self.tests)
+
+    @property
+    def next_waiting(self) -> int | None:
+        """The job to launch next. One that goes again comes first: it is the straggler of the batch."""
+        if self.state is BatchState.CANCELLED:
+            return None
+        if self.again:
+            return self.again[0]
+        return self.cursor + 1 if self.cursor < len(self.tests) else None

@@ -1,0 +1,327 @@
+"""Everything that can happen, in the past tense.
+
+Events are journalled: fields are added with a default, never renamed.
+`at` is seconds since the epoch. Each event's `kind` is its class name in kebab-case.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from supervisor.model.batch import Profile
+from supervisor.model.ledger import LedgerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: ClassVar[str]
+    at: float
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEvent(Event):
+    batch: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent(BatchEvent):
+    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEvent(JobEvent):
+    attempt: int
+
+
+# --- the daemon and its pools
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStarted(Event):
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSpec:
+    """A pool as configured."""
+
+    name: str
+    provider: str
+    slots: int
+    hosts: tuple[str, ...] = ()
+    agents_per_host: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolsConfigured(Event):
+    pools: tuple[PoolSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsChanged(Event):
+    pool: str
+    slots: int
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRested(Event):
+    """A pool is tried again after its provider failed."""
+
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePaused(Event):
+    author: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueResumed(Event):
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanDestroyed(Event):
+    """An agent of this installation that no attempt knows was found, its work rescued, and destroyed."""
+
+    agent_id: str
+    agent_name: str = ""
+
+
+# --- batches
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSubmitted(BatchEvent):
+    repo: str
+    base: str
+    tests: tuple[str, ...]
+    profile: Profile = field(default_factory=Profile)
+    priority: int = 0
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPaused(BatchEvent):
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResumed(BatchEvent):
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCancelled(BatchEvent):
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOpened(BatchEvent):
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowClosed(BatchEvent):
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationStarted(BatchEvent):
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationResumed(BatchEvent):
+    """The same integration goes on after a restart or a failure."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationFailed(BatchEvent):
+    number: int
+    detail: str
+    retry_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationEnded(BatchEvent):
+    number: int
+    #: a row for every job, by its number
+    ledger: Mapping[int, LedgerRow]
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFinished(BatchEvent):
+    #: for a batch that was cancelled, and so never integrated: a row for every job
+    ledger: Mapping[int, LedgerRow] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSealed(BatchEvent):
+    """Finished, and all its agents put away: it leaves memory, its summary and events stay readable."""
+
+
+# --- jobs
+
+
+@dataclass(frozen=True, slots=True)
+class JobCancelled(JobEvent):
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRetried(JobEvent):
+    """A person wants a job that is over to be worked on again."""
+
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequeued(JobEvent):
+    """Its last attempt ended in a way that deserves another."""
+
+    why: str
+    ready_at: float
+    #: it uses up one of the retries
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobReady(JobEvent):
+    """A requeued job has waited out its back-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(JobEvent):
+    outcome: str
+    detail: str = ""
+
+
+# --- attempts
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStarted(AttemptEvent):
+    """Journalled before `mngr create` runs: whatever happens then, the agent can be found by its id."""
+
+    agent_id: str
+    agent_name: str
+    pool: str
+    provider: str
+    host: str = ""
+    new_host: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSucceeded(AttemptEvent):
+    host_id: str
+    #: found alive after a restart
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFailed(AttemptEvent):
+    #: how mngr failed (`ports.MngrReason`), or "interrupted"
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPublished(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentVanished(AttemptEvent):
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRanOut(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class CollectStarted(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCollected(AttemptEvent):
+    """What the agent published is safe in the daemon's repository."""
+
+    #: what the agent says of its work, as an outcome
+    claim: str
+    detail: str = ""
+    #: the last of its commits, now under the attempt's own ref; "" when there are none
+    head: str = ""
+    commits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRescued(AttemptEvent):
+    """What an agent left without publishing is safe, if it left anything."""
+
+    head: str = ""
+    commits: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectFailed(AttemptEvent):
+    detail: str
+    #: when to try again
+    retry_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationRefused(AttemptEvent):
+    """What was published can't be accepted: what is usable of it is rescued."""
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyStarted(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkVerified(AttemptEvent):
+    outcome: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseStarted(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReleased(AttemptEvent):
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFailed(AttemptEvent):
+    detail: str
+    retry_at: float
+
+
+_ABSTRACT = (Event, BatchEvent, JobEvent, AttemptEvent)
+
+#: every event that can be journalled, by its kind
+KINDS: Mapping[str, type[Event]] = {
+    cls.kind: cls
+    for cls in globals().values()
+    if isinstance(cls, type) and issubclass(cls, Event) and cls not in _ABSTRACT
+}

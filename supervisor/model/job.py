@@ -1,0 +1,78 @@
+"""A job: one test node id to be worked on, and why its last attempt ended."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from supervisor.model.outcome import Outcome
+
+
+class JobState(StrEnum):
+    QUEUED = "queued"
+    LAUNCHING = "launching"
+    RUNNING = "running"
+    #: its agent waits for a human
+    PARKED = "parked"
+    #: its work is being brought home, or what is left of it, and its agent is being put away
+    COLLECTING = "collecting"
+    VERIFYING = "verifying"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        return self in (JobState.DONE, JobState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is known of one job. `ending` is how its last attempt ended, until that is settled."""
+
+    number: int
+    test: str
+    state: JobState = JobState.QUEUED
+    attempts: int = 0
+    #: retries that crashes and stalls have used up; limits, lost logins and restarts use none
+    retries_used: int = 0
+    #: launches that failed in a row
+    failed_launches: int = 0
+    ending: "Ending | None" = None
+    outcome: Outcome | None = None
+    #: one sentence on the outcome
+    detail: str = ""
+    #: what the agent says of its work, as an outcome; after verification, what is true of it
+    claim: str = ""
+    #: the last commit that was brought home, and how many there are
+    head: str = ""
+    commits: int = 0
+    agent: str = ""
+    pool: str = ""
+    launched_at: float | None = None
+    published_at: float | None = None
+    collected_at: float | None = None
+    ended_at: float | None = None
+
+
+class How(StrEnum):
+    """How an attempt ended. Not the job's outcome: that also weighs retries and verification."""
+
+    PUBLISHED = "published"
+    #: its process is gone without having published
+    VANISHED = "vanished"
+    TIMED_OUT = "timed-out"
+    STALLED = "stalled"
+    #: `mngr create` did not give an agent
+    UNLAUNCHED = "unlaunched"
+    #: the daemon went down in the middle of the launch
+    INTERRUPTED = "interrupted"
+    #: it published what can't be accepted
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    how: How
+    #: one sentence
+    detail: str = ""
+    #: for UNLAUNCHED, the reason in mngr's words (`ports.MngrReason`)
+    reason: str = ""

@@ -1,0 +1,55 @@
+"""All the core may look at when it decides: open batches, unreleased agents, pools and the agenda."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from supervisor.model.agenda import Agenda, Item
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.model.event import PoolSpec
+from supervisor.model.job import Job
+from supervisor.model.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    #: this installation's own id: it is in every agent's id and labels
+    installation: str
+    batches: Map[str, Batch] = field(default_factory=Map)
+    #: every agent that is not yet put away, also those of finished batches
+    attempts: Map[AttemptKey, Attempt] = field(default_factory=Map)
+    pools: Map[str, Pool] = field(default_factory=Map)
+    #: the pools as last configured: slots changed by hand since then stay changed
+    configured: tuple[PoolSpec, ...] = ()
+    agenda: Agenda = field(default_factory=Agenda)
+    #: how many batches there ever were
+    submitted: int = 0
+    #: nothing is launched; what runs may finish
+    paused: bool = False
+    pause_reason: str = ""
+
+    def in_order(self) -> list[Batch]:
+        return sorted(self.batches.values(), key=lambda batch: batch.number)
+
+    def with_batch(self, batch: Batch) -> "State":
+        return replace(self, batches=self.batches.set(batch.id, batch))
+
+    def with_job(self, batch: str, job: Job) -> "State":
+        return self.with_batch(self.batches[batch].with_job(job))
+
+    def with_attempt(self, attempt: Attempt) -> "State":
+        return replace(self, attempts=self.attempts.set(attempt.key, attempt))
+
+    def with_pool(self, pool: Pool) -> "State":
+        return replace(self, pools=self.pools.set(pool.name, pool))
+
+    def put(self, item: Item, at: float) -> "State":
+        return replace(self, agenda=self.agenda.put(item, at))
+
+    def drop(self, item: Item) -> "State":
+        return replace(self, agenda=self.agenda.drop(item))
+
+    def attempts_of(self, batch: str) -> Iterator[Attempt]:
+        return (attempt for key, attempt in self.attempts.items() if key.batch == batch)
