@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""The rehearsal agent: obeys the agent contract without a model, on the seeded defects of the rehearsal target.
+
+It is one file for any host: Python 3.9, git and `defects.json` are all it needs. What it does for a test is written
+there: which behaviour each attempt shows (publish, forget, silent, hang, crash, dirty-crash), which edits it makes
+and what it claims; it is honest about nothing but what it ran. A test that is not named there is clean. `--scenario`
+forces a behaviour on any test of any repository, for batches that measure the supervisor.
+
+mngr takes an agent for alive while a process is named as the first word of its command, and for working while
+the file `active` is in its state folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+import uuid
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, CompletedProcess, run
+from typing import Any, NoReturn
+
+PR_SET_NAME = 15
+CRASHED = 70
+SCENARIOS = ["clean", "improve", "forget", "silent", "hang", "crash", "dirty-crash"]
+
+Json = dict[str, Any]
+
+
+def defects_file() -> Path:
+    """Beside this program when both were uploaded, else where the package has it."""
+    here = Path(__file__).resolve().parent
+    beside = here / "defects.json"
+    return beside if beside.exists() else here.parent / "rehearsal" / "defects.json"
+
+
+def take_expected_name(state: Path) -> None:
+    """Be called in `ps` what mngr looks for: the first word of the agent's command."""
+    try:
+        command = json.loads((state / "data.json").read_text())["command"]
+        name = Path(shlex.split(command)[0]).name.encode()[:15]
+        ctypes.CDLL(None).prctl(PR_SET_NAME, name, 0, 0, 0)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return  # not under mngr, or not on Linux: nobody looks for a name
+
+
+class Log:
+    """What the agent says: on the pane, and as ATIF steps where a supervisor finds them."""
+
+    def __init__(self, state: Path, tokens: int) -> None:
+        self._file = state / "events" / "rehearsal" / "events.jsonl"
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._tokens = tokens
+
+    def step(self, message: str) -> None:
+        now = time.time()
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+        event = {
+            "type": "step",
+            "timestamp": stamp,
+            "event_id": uuid.uuid4().hex,
+            "source": "agent",
+            "message": message,
+            "model_name": "rehearsal",
+            "metrics": {"prompt_tokens": self._tokens, "completion_tokens": self._tokens // 10, "cached_tokens": 0},
+            "extra": {"message_id": uuid.uuid4().hex},
+        }
+        with self._file.open("a") as file:
+            file.write(json.dumps(event) + "\n")
+        sys.stdout.write(f"{stamp[11:19]} {message}\n")
+        sys.stdout.flush()
+
+
+def shell(command: str) -> CompletedProcess[str]:
+    words = ["sh", "-c", command]
+    return run(words, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
+
+
+def git(*args: str) -> str:
+    return run(["git", *args], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def applies(edits: list[Json]) -> bool:
+    """Whether each edit's text is in its file, once. If not, somebody was here before."""
+    return all(
+        Path(edit["path"]).exists() and Path(edit["path"]).read_text().count("\n".join(edit["find"])) == 1
+        for edit in edits
+    )
+
+
+def apply(edits: list[Json]) -> None:
+    for edit in edits:
+        path = Path(edit["path"])
+        path.write_text(path.read_text().replace("\n".join(edit["find"]), "\n".join(edit["replace"])))
+
+
+def commit(subject: str, edits: list[Json], *trailers: str) -> None:
+    message = "\n".join([subject, "", *trailers])
+    paths = sorted({edit["path"] for edit in edits})
+    git("add", "--", *paths)
+    git("commit", "--quiet", "--message", message, "--", *paths)
+
+
+def claims(changes: list[Json], passing: bool) -> Json:
+    """The outcome's word on each change; one without edits is one that it did not know how to make."""
+    return {
+        change["kind"]: {
+            "status": "SUCCEEDED" if passing and change["edits"] else "FAILED",
+            "summary_markdown": change["subject"],
+        }
+        for change in changes
+    }
+
+
+def sharpened(test: str) -> Json:
+    """What `--scenario improve` does to any test: its promise is written over its first line."""
+    path, _, name = test.partition("::")
+    name = re.sub(r"\[.*", "", name.split("::")[-1])
+    found = re.search(rf"^( *)(?:async )?def {re.escape(name)}\(.*$", Path(path).read_text(), re.MULTILINE)
+    assert found is not None, f"no function {name} in {path}"
+    said = f"{found[1]}    # the promise: {name.replace('_', ' ')}"
+    edit = {"path": path, "find": [found[0]], "replace": [found[0], said]}
+    return {"kind": "IMPROVE_TEST", "subject": f"Say what {name} promises", "edits": [edit]}
+
+
+class Agent:
+    """One attempt, by the contract in the environment."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.test = os.environ.get("SUPERVISOR_TEST", "")
+        self.command = os.environ.get("SUPERVISOR_RUN", "")
+        self.attempt = int(os.environ.get("SUPERVISOR_ATTEMPT", "1"))
+        self.outcome_file = Path(os.environ["SUPERVISOR_OUTCOME"])
+        self.state = Path(os.environ.get("MNGR_AGENT_STATE_DIR") or self.outcome_file.parent)
+        self.log = Log(self.state, options.tokens)
+        self.options = options
+        self.defects: Json = json.loads(options.defects.read_text())
+        self.runs: list[Json] = []
+
+    def working(self, yes: bool) -> None:
+        """Tell mngr whether the agent is RUNNING or WAITING."""
+        active = self.state / "active"
+        active.touch() if yes else active.unlink(missing_ok=True)
+
+    def run_test(self, name: str) -> bool:
+        """Run the test for real, just as the supervisor said."""
+        done = shell(self.command)
+        passed = done.returncode == 0
+        last = (done.stdout.strip().splitlines() or ["(no output)"])[-1]
+        self.log.step(f"{name}: {'passed' if passed else 'failed'}: {last}")
+        self.runs.append({"run_name": name, "description_markdown": f"`{self.command}`: {last}"})
+        return passed
+
+    def write_outcome(self, changes: Json, before: bool, after: bool, seed: Json, **more: Any) -> None:
+        outcome = {
+            "schema_version": 1,
+            "changes": changes,
+            "errored": False,
+            "blocked": seed.get("blocked"),
+            "tests_passing_before": before,
+            "tests_passing_after": after,
+            "summary_markdown": seed["summary"],
+            "test_runs": self.runs,
+            "escalations": seed.get("escalations", []),
+            **more,
+        }
+        self.outcome_file.parent.mkdir(parents=True, exist_ok=True)
+        self.outcome_file.write_text(json.dumps(outcome, indent=1) + "\n")
+
+    def publish(self) -> int:
+        done = shell(os.environ["SUPERVISOR_PUBLISH"])
+        said = done.stdout.strip()
+        self.log.step(f"published. {said}" if done.returncode == 0 else f"publishing was refused: {said}")
+        return done.returncode
+
+    def crash(self) -> NoReturn:
+        self.log.step("crashing, as this rehearsal wants it")
+        os._exit(CRASHED)
+
+    def hang(self) -> NoReturn:
+        while True:
+            self.log.step("still thinking")
+            time.sleep(2)
+
+    def silent(self) -> NoReturn:
+        self.log.step("that will be all")
+        self.working(False)
+        while True:
+            signal.pause()
+
+    def wait_to_be_told(self) -> None:
+        self.log.step("done, I think")
+        self.working(False)
+        word = sys.stdin.readline()
+        self.working(True)
+        self.log.step(f"told: {word.strip()}")
+
+    def seed(self) -> tuple[Json, str]:
+        """What is written for this test, and how this attempt behaves."""
+        if self.options.scenario is None:
+            seed = {**self.defects["default"], **self.defects["tests"].get(self.test, {})}
+            behaviours = seed.get("attempts", ["publish"])
+            return seed, behaviours[min(self.attempt, len(behaviours)) - 1]
+        seed = dict(self.defects["default"])
+        if self.options.scenario in ("improve", "dirty-crash"):
+            seed.update(changes=[sharpened(self.test)], summary="The test says what it promises.")
+        return seed, self.options.scenario
+
+    def work_on_a_test(self) -> int:
+        seed, behaviour = self.seed()
+        self.log.step(f"attempt {self.attempt} on {self.test}")
+        before = self.run_test("before")
+        time.sleep(self.options.work)
+        # publish, clean, improve and forget go on; the others never come to an end
+        if behaviour in ("hang", "silent", "crash"):
+            {"hang": self.hang, "silent": self.silent, "crash": self.crash}[behaviour]()
+        changes = [each for each in seed.get("changes", []) if applies(each["edits"])]
+        for change in changes:
+            apply(change["edits"])
+        if behaviour == "dirty-crash":
+            self.crash()
+        after = self.run_test("after") if changes else before
+        self.commit_each(changes)
+        self.write_outcome(claims(changes, after), before, after, seed)
+        if behaviour == "forget":
+            self.wait_to_be_told()
+        return self.publish()
+
+    def commit_each(self, changes: list[Json]) -> None:
+        for change in filter(lambda change: change["edits"], changes):
+            commit(f"[{change['kind']}] {change['subject']}", change["edits"])
+            self.log.step(f"committed [{change['kind']}] {change['subject']}")
+
+    def integrate(self) -> int:
+        """Resolve the conflicts that are known here, collapse repeated changes, accept the machine's ranking."""
+        given = json.loads(Path(os.environ["SUPERVISOR_PROMPT"]).with_name("integration.json").read_text())
+        conflicts = given["conflicts"]
+        before = self.run_test("before") if self.command else True
+        time.sleep(self.options.work)
+        failed = [unresolved for conflict in conflicts if (unresolved := self.resolve(conflict))]
+        collapsed = self.normalize(given.get("repeated", []))
+        after = self.run_test("after") if self.command else True
+        resolved = len(conflicts) - len(failed)
+        summary = f"{resolved} of {len(conflicts)} conflicts resolved, {collapsed} groups of changes collapsed."
+        ranking = given.get("ranking", [])
+        self.write_outcome({}, before, after, {"summary": summary}, failed=failed, ranking=ranking)
+        return self.publish()
+
+    def resolve(self, conflict: Json) -> Json | None:
+        """Commit one side of a conflict on top of the other; or say why not."""
+        seed = self.defects["tests"].get(conflict["test"], {})
+        edits = seed.get("resolution", [])
+        if not edits or not applies(edits):
+            self.log.step(f"no resolution is known for {conflict['test']}")
+            return {"job": conflict["job"], "change": conflict["change"], "reason": "no resolution is known"}
+        apply(edits)
+        change = seed["changes"][0]
+        trailers = (f"Supervisor-Job: {conflict['job']}", f"Supervisor-Change: {conflict['change']}")
+        commit(f"[{change['kind']}] {change['subject']}", edits, *trailers)
+        self.log.step(f"resolved {conflict['test']}")
+        return None
+
+    def normalize(self, repeated: list[Json]) -> int:
+        """Collapse each group of repeated changes for which a shared fix is known."""
+        collapsed = 0
+        for known in self.defects["normalizations"]:
+            asked = any(set(known["tests"]) <= set(group["tests"]) for group in repeated)
+            if asked and applies(known["edits"]):
+                apply(known["edits"])
+                commit(f"[NORMALIZE] {known['subject']}", known["edits"])
+                self.log.step(f"collapsed {known['group']}")
+                collapsed += 1
+        return collapsed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="rehearsal", description="An agent without a model.")
+    parser.add_argument("--defects", type=Path, default=defects_file(), help="what it knows")
+    parser.add_argument("--scenario", choices=SCENARIOS, help="behave so, whatever the test")
+    parser.add_argument("--work", type=float, default=0.0, metavar="SECONDS", help="work that long")
+    parser.add_argument("--tokens", type=int, default=0, help="prompt tokens that each step reports")
+    agent = Agent(parser.parse_args())
+    take_expected_name(agent.state)
+    agent.working(True)
+    try:
+        if os.environ.get("SUPERVISOR_ROLE") == "integrator":
+            return agent.integrate()
+        return agent.work_on_a_test()
+    finally:
+        agent.working(False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
