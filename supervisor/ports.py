@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from supervisor.model.attempt import Attempt
+from supervisor.model.batch import Batch
 from supervisor.model.event import Event
+from supervisor.model.job import Job
+from supervisor.model.ledger import LedgerRow
 
 type MngrReason = Literal[
     "timeout",  # no answer within the deadline; what was asked may still have happened
@@ -68,7 +72,8 @@ class AgentAddress:
     provider: str
 
     def __str__(self) -> str:
-        return f"{self.agent_id}@{self.host_id}.{self.provider}"
+        # Without a host it is looked for everywhere: slower, but it is found if it exists.
+        return f"{self.agent_id}@{self.host_id}.{self.provider}" if self.host_id else self.agent_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +207,58 @@ class Journal(Protocol):
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]: ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What was brought home of one attempt, safe under a ref of its own."""
+
+    head: str = ""
+    commits: int = 0
+    #: what a publication says of the work, as an outcome
+    claim: str = ""
+    detail: str = ""
+
+
+class Collector(Protocol):
+    """Brings home what agents leave. It is hostile until it has been checked."""
+
+    async def is_published(self, attempt: Attempt) -> bool: ...
+
+    async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
+        """Raises Hostile when it can't be accepted, DeviceFailed when it could not be fetched now."""
+        ...
+
+    async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
+        """Whatever is there, published or not; nothing is fine. Raises DeviceFailed when it can't be looked at now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is true of a job's work, as an outcome."""
+
+    outcome: str
+    detail: str = ""
+
+
+class Judge(Protocol):
+    async def verify(self, batch: Batch, job: Job) -> Verdict: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    ledger: Mapping[int, LedgerRow]
+    branch: str = ""
+
+
+class Integrator(Protocol):
+    async def integrate(self, batch: Batch, number: int) -> Integration:
+        """Resumable: asked again after a crash it comes to the same end."""
+        ...
+
+
+class Orders(Protocol):
+    """Turns an attempt into all that mngr needs to know to launch it."""
+
+    def order(self, batch: Batch, attempt: Attempt) -> AgentOrder: ...

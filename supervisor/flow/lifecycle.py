@@ -41,6 +41,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     JobState.LAUNCHING: {
         ev.LaunchSucceeded: JobState.RUNNING,
         ev.LaunchFailed: JobState.COLLECTING,
+        ev.LaunchInterrupted: JobState.COLLECTING,
         ev.JobCancelled: JobState.LAUNCHING,
     },
     JobState.RUNNING: _CLOSING,
@@ -67,7 +68,11 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
 
 #: Rule 2: so does an attempt's stage. None: the attempt is forgotten.
 STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
-    Stage.LAUNCHING: {ev.LaunchSucceeded: Stage.LIVE, ev.LaunchFailed: Stage.RELEASING},
+    Stage.LAUNCHING: {
+        ev.LaunchSucceeded: Stage.LIVE,
+        ev.LaunchFailed: Stage.RELEASING,
+        ev.LaunchInterrupted: Stage.COLLECTING,
+    },
     Stage.LIVE: {
         ev.WorkPublished: Stage.COLLECTING,
         ev.AgentVanished: Stage.COLLECTING,
@@ -176,6 +181,12 @@ def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
     return state
 
 
+def on_launch_interrupted(state: State, event: ev.LaunchInterrupted) -> State:
+    job, attempt = job_of(state, event), attempt_of(state, event)
+    state = state.with_attempt(replace(attempt, host_id=event.host_id, stage=Stage.LAUNCHING))
+    return _closed(state, event, job, job.ending or Ending(How.INTERRUPTED, event.detail))
+
+
 def on_work_published(state: State, event: ev.WorkPublished) -> State:
     job = replace(job_of(state, event), published_at=event.at)
     return _closed(state, event, job, Ending(How.PUBLISHED))
@@ -195,7 +206,9 @@ def _closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State
     key = AttemptKey(event.batch, event.job, job.attempts)
     if isinstance(event, ev.AttemptEvent) and key_of(event) != key:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is not the last attempt")
-    attempt = replace(_moved(state.attempts[key], event), tries=0)
+    if (attempt := state.attempts.get(key)) is None:
+        raise ImpossibleTransition(f"{event.kind} of {key}, whose agent is put away")
+    attempt = replace(_moved(attempt, event), tries=0)
     state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(attempt)
     return state.drop(item("time-out", key)).put(item("collect", key), event.at)
 
@@ -222,6 +235,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.LaunchStarted: on_launch_started,
     ev.LaunchSucceeded: on_launch_succeeded,
     ev.LaunchFailed: on_launch_failed,
+    ev.LaunchInterrupted: on_launch_interrupted,
     ev.WorkPublished: on_work_published,
     ev.AgentVanished: on_agent_vanished,
     ev.TimeRanOut: on_time_ran_out,

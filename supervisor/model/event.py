@@ -235,6 +235,14 @@ class LaunchFailed(AttemptEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchInterrupted(AttemptEvent):
+    """After a restart the agent was found, but it does not run: half made, or over already."""
+
+    host_id: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkPublished(AttemptEvent):
     pass
 

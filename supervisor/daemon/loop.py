@@ -1,0 +1,138 @@
+"""The heart: take what has happened, decide what is due, write both down, start what is due.
+
+    people ──► inbox ──► apply ─► plan ─► journal ─► perform ──► devices (mngr, git, …)
+                 ▲                                                  │
+                 └────────── events ◄── perform, watch ◄────────────┘
+
+This is the only writer of the state and of the journal. Its rules:
+
+- Apply before append: an event that the state does not allow is dropped, so all that is written can be replayed.
+- Append before doing: the beginning of an effect is on disk before the effect is started, so after a crash it is
+  known what may have been under way. A request is answered after the append, so what was answered is kept.
+- Plan to the fixed point: `plan` is asked until nothing is due, so nothing has to be remembered or notified.
+
+One turn costs one commit, however many messages it took.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import structlog
+
+from supervisor.daemon.inbox import Asked, Inbox, Message
+from supervisor.errors import DeviceFailed, ImpossibleTransition, SupervisorError
+from supervisor.flow.history import apply
+from supervisor.flow.plan import next_at, plan
+from supervisor.flow.requests import decide
+from supervisor.model.batch import Batch
+from supervisor.model.effect import Effect
+from supervisor.model.event import BatchSealed, Event
+from supervisor.model.state import State
+from supervisor.ports import Journal, SealedBatch
+
+log = structlog.get_logger()
+
+#: The clock is looked at again after so long at the most: it may have been set.
+LONGEST_SLEEP_SECONDS = 60.0
+JOURNAL_RETRY_SECONDS = 1.0
+
+
+class Turn:
+    """What one turn of the loop comes to, before any of it is written."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.events: list[Event] = []
+        self.effects: list[Effect] = []
+        self.sealed: list[Batch] = []
+
+    def record(self, event: Event) -> None:
+        before, self.state = self.state, apply(self.state, event)
+        self.events.append(event)
+        if isinstance(event, BatchSealed):
+            self.sealed.append(before.batches[event.batch])
+
+    def hear(self, event: Event) -> None:
+        """Devices repeat themselves and speak late: what the state does not allow did not happen."""
+        try:
+            self.record(event)
+        except ImpossibleTransition as late:
+            log.debug("drop event", kind=event.kind, why=late.message)
+
+    def answer(self, asked: Asked, now: float) -> Callable[[], None]:
+        """Record what the request leads to, and return how to answer it."""
+        untouched = self.state, len(self.events)
+        try:
+            events = decide(self.state, asked.request, now)
+            for event in events:
+                self.record(event)
+        except SupervisorError as refused:
+            self.state = untouched[0]
+            del self.events[untouched[1] :]
+            return partial(asked.refuse, refused)
+        return partial(asked.resolve, events)
+
+    def settle(self, now: float) -> None:
+        while effects := plan(self.state, now):
+            for effect in effects:
+                self.record(effect.began)
+                self.effects.append(effect)
+
+
+class Loop:
+    def __init__(
+        self,
+        state: State,
+        journal: Journal,
+        clock: Callable[[], float],
+        perform: Callable[[Effect], None],
+        seal: Callable[[Batch], SealedBatch],
+    ) -> None:
+        self.state, self.inbox = state, Inbox()
+        self._journal, self._clock, self._perform, self._seal = journal, clock, perform, seal
+        self._watchers: list[Callable[[State, Iterable[Event]], None]] = []
+
+    def watch(self, watcher: Callable[[State, Iterable[Event]], None]) -> None:
+        """Call it with the new state and the events that led there, after they are written."""
+        self._watchers.append(watcher)
+
+    async def run(self) -> None:
+        while True:
+            due = next_at(self.state)
+            wait = LONGEST_SLEEP_SECONDS if due is None else min(max(0.0, due - self._clock()), LONGEST_SLEEP_SECONDS)
+            await self.turn(await self.inbox.take(wait))
+
+    async def turn(self, messages: list[Message]) -> None:
+        now, turn = self._clock(), Turn(self.state)
+        answers = []
+        for message in messages:
+            if isinstance(message, Asked):
+                answers.append(turn.answer(message, now))
+            else:
+                turn.hear(message)
+        turn.settle(now)
+        if turn.events and not await self._written(turn, messages):
+            return
+        self.state = turn.state
+        for watcher in self._watchers:
+            watcher(self.state, turn.events)
+        for answer in answers:
+            answer()
+        for effect in turn.effects:
+            self._perform(effect)
+        await asyncio.sleep(0)
+
+    async def _written(self, turn: Turn, messages: list[Message]) -> bool:
+        """Without a disk nothing goes on, and nothing is forgotten: devices' events wait, people are refused."""
+        try:
+            await self._journal.append(turn.events, [self._seal(batch) for batch in turn.sealed])
+        except DeviceFailed as failed:
+            log.error("can't write the journal", why=failed.message)
+            self.inbox.put_back([message for message in messages if isinstance(message, Event)])
+            for message in messages:
+                if isinstance(message, Asked):
+                    message.refuse(failed)
+            await asyncio.sleep(JOURNAL_RETRY_SECONDS)
+            return False
+        return True

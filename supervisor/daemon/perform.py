@@ -1,0 +1,150 @@
+"""An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.state import State
+from supervisor.ports import AgentAddress, Agents, Collector, Integrator, Judge, Orders
+
+log = structlog.get_logger()
+
+#: What failed is tried again after this, doubling to the limit.
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
+
+
+def address_of(attempt: Attempt) -> AgentAddress:
+    return AgentAddress(attempt.agent_id, attempt.host_id, attempt.provider)
+
+
+class Performer:
+    def __init__(
+        self,
+        *,
+        agents: Agents,
+        orders: Orders,
+        collector: Collector,
+        judge: Judge,
+        integrator: Integrator,
+        clock: Callable[[], float],
+    ) -> None:
+        self._agents, self._orders, self._collector = agents, orders, collector
+        self._judge, self._integrator, self._clock = judge, integrator, clock
+        #: hosts that are being made, by provider and name: who shares one waits until it is there
+        self._hosts: dict[tuple[str, str], asyncio.Future[bool]] = {}
+        #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
+        self.launching: set[AttemptKey] = set()
+
+    def doing(self, state: State, effect: Effect) -> Coroutine[Any, Any, ev.Event] | None:
+        """The work an effect asks for; its result is the event that tells what came of it."""
+        match effect:
+            case Launch():
+                self.launching.add(effect.attempt.key)
+                return self._launch(state.batches[effect.attempt.key.batch], effect.attempt)
+            case Collect():
+                return self._collect(state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
+            case Verify():
+                return self._verify(state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt))
+            case Release():
+                return self._release(effect.attempt)
+            case Integrate():
+                return self._integrate(state.batches[effect.batch], effect.number)
+            case _:
+                return None
+
+    def _retry_at(self, tries: int) -> float:
+        return self._clock() + min(RETRY_SECONDS * 2**tries, LONGEST_RETRY_SECONDS)
+
+    async def _launch(self, batch: Batch, attempt: Attempt) -> ev.Event:
+        try:
+            await self._host_is_there(attempt)
+            address = await self._agents.create(self._orders.order(batch, attempt))
+        except MngrFailed as failed:
+            self._host_is_made(attempt, False)
+            return ev.LaunchFailed(self._clock(), *attempt.key, reason=failed.reason, detail=failed.message)
+        except (SupervisorError, OSError) as failed:
+            self._host_is_made(attempt, False)
+            return ev.LaunchFailed(self._clock(), *attempt.key, reason="refused", detail=str(failed))
+        finally:
+            self.launching.discard(attempt.key)
+        self._host_is_made(attempt, True)
+        return ev.LaunchSucceeded(self._clock(), *attempt.key, host_id=address.host_id)
+
+    async def _host_is_there(self, attempt: Attempt) -> None:
+        """The first agent on a new host makes it; the others wait for that."""
+        key = (attempt.provider, attempt.host)
+        if attempt.new_host:
+            self._hosts[key] = asyncio.get_running_loop().create_future()
+        elif (made := self._hosts.get(key)) is not None and not await asyncio.shield(made):
+            raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
+
+    def _host_is_made(self, attempt: Attempt, is_made: bool) -> None:
+        if attempt.new_host and not self._hosts[attempt.provider, attempt.host].done():
+            self._hosts[attempt.provider, attempt.host].set_result(is_made)
+
+    async def _collect(self, batch: Batch, attempt: Attempt, rescue: bool) -> ev.Event:
+        key = attempt.key
+        try:
+            if rescue:
+                left = await self._collector.rescue(batch, attempt)
+                return ev.WorkRescued(self._clock(), *key, head=left.head, commits=left.commits, detail=left.detail)
+            home = await self._collector.collect(batch, attempt)
+        except Hostile as hostile:
+            if rescue:
+                return ev.WorkRescued(self._clock(), *key, detail=f"{hostile.reason}: {hostile.message}")
+            return ev.PublicationRefused(self._clock(), *key, reason=hostile.reason, detail=hostile.message)
+        except DeviceFailed as failed:
+            retry_at = self._retry_at(attempt.tries)
+            return ev.CollectFailed(self._clock(), *key, detail=failed.message, retry_at=retry_at)
+        return ev.WorkCollected(
+            self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
+        )
+
+    async def _verify(self, batch: Batch, key: AttemptKey) -> ev.Event:
+        try:
+            verdict = await self._judge.verify(batch, batch.job(key.job))
+        except DeviceFailed as failed:
+            return ev.WorkVerified(self._clock(), *key, outcome="failed", detail=f"not verified: {failed.message}")
+        return ev.WorkVerified(self._clock(), *key, outcome=verdict.outcome, detail=verdict.detail)
+
+    async def _release(self, attempt: Attempt) -> ev.Event:
+        try:
+            if attempt.keep and attempt.host_id:
+                await self._agents.stop([address_of(attempt)])
+                await self._agents.label(address_of(attempt), {KEPT: "true"})
+            else:
+                await self._agents.destroy([address_of(attempt)])
+        except MngrFailed as failed:
+            if failed.reason != "no-such-agent":
+                retry_at = self._retry_at(attempt.tries)
+                return ev.ReleaseFailed(self._clock(), *attempt.key, detail=failed.message, retry_at=retry_at)
+        return ev.AgentReleased(self._clock(), *attempt.key, kept=attempt.keep)
+
+    async def _integrate(self, batch: Batch, number: int) -> ev.Event:
+        try:
+            done = await self._integrator.integrate(batch, number)
+        except DeviceFailed as failed:
+            retry_at = self._clock() + LONGEST_RETRY_SECONDS
+            return ev.IntegrationFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
+        return ev.IntegrationEnded(self._clock(), batch.id, number, ledger=done.ledger, branch=done.branch)
+
+
+#: Labels by which an installation knows its agents again.
+INSTALLATION, BATCH, JOB, ATTEMPT, KEPT = (
+    "supervisor",
+    "supervisor_batch",
+    "supervisor_job",
+    "supervisor_attempt",
+    "supervisor_kept",
+)
+
+
+def labels(installation: str, key: AttemptKey) -> dict[str, str]:
+    return {INSTALLATION: installation, BATCH: key.batch, JOB: str(key.job), ATTEMPT: str(key.attempt)}

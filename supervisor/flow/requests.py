@@ -1,0 +1,146 @@
+"""Is what a person asks for acceptable, and what happens then: a request becomes events, or a refusal.
+
+No events means that it is so already. Every refusal says what to do instead.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from supervisor.errors import NoSuchThing, Refused
+from supervisor.flow import window
+from supervisor.model import event as ev
+from supervisor.model import request as rq
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.job import How, JobState
+from supervisor.model.outcome import Outcome
+from supervisor.model.state import State
+
+#: Outcomes that `retry` of a whole batch gives another chance.
+_UNWELL = {Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STALLED, Outcome.LOST, Outcome.CANCELLED, Outcome.BLOCKED}
+
+
+def decide(state: State, request: rq.Request, at: float) -> list[ev.Event]:
+    return _DECISIONS[type(request)](state, request, at)
+
+
+def _open_batch(state: State, batch_id: str) -> Batch:
+    batch = state.batches.get(batch_id)
+    if batch is None:
+        raise NoSuchThing(f"there is no open batch {batch_id}", hint="`supervisorctl status` lists them")
+    if batch.finished_at is not None:
+        raise Refused(f"batch {batch.id} is {batch.state} already", hint=f"see `supervisorctl report {batch.id}`")
+    return batch
+
+
+def _job_state(batch: Batch, number: int) -> JobState:
+    if not 1 <= number <= len(batch.tests):
+        raise NoSuchThing(
+            f"batch {batch.id} has no job {number}",
+            hint=f"its jobs are {batch.id}.1 to {batch.id}.{len(batch.tests)}",
+        )
+    return batch.job(number).state
+
+
+def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
+    if (known := state.batches.get(request.batch)) is not None:
+        if known.tests == request.tests and known.base == request.base:
+            return []  # the same submission, said twice
+        raise Refused(f"there is a batch {request.batch} already", hint="submit it under another id")
+    if not request.tests:
+        raise Refused("there is no test to work on", hint="see what pytest collects with `--collect-only`")
+    unknown = [pool for pool in request.profile.pools if pool not in state.pools]
+    if unknown or not request.profile.pools:
+        wanted = ", ".join(unknown) or "(none)"
+        hint = f"the pools are: {', '.join(sorted(state.pools)) or 'none'}"
+        raise Refused(f"profile {request.profile.name} wants a pool that is not configured: {wanted}", hint=hint)
+    if request.profile.window:
+        window.parse(request.profile.window)
+    return [
+        ev.BatchSubmitted(
+            at,
+            request.batch,
+            repo=request.repo,
+            base=request.base,
+            tests=request.tests,
+            profile=request.profile,
+            priority=request.priority,
+            author=request.author,
+        )
+    ]
+
+
+def _cancel(state: State, request: rq.Cancel, at: float) -> list[ev.Event]:
+    batch = _open_batch(state, request.batch)
+    if request.job:
+        _job_state(batch, request.job)
+        return _cancel_job(batch, request.job, request.author, at)
+    if batch.state is BatchState.CANCELLED:
+        return []
+    if batch.state is BatchState.INTEGRATING:
+        raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
+    cancelled = [event for number in batch.touched for event in _cancel_job(batch, number, request.author, at)]
+    return [*cancelled, ev.BatchCancelled(at, batch.id, author=request.author)]
+
+
+def _cancel_job(batch: Batch, number: int, author: str, at: float) -> list[ev.Event]:
+    """Nothing to do where it is over, or cancelled already. What was published is kept: it is about to be over."""
+    job = batch.job(number)
+    how = job.ending.how if job.ending is not None else None
+    if job.state.is_over or how is How.CANCELLED:
+        return []
+    if how is How.PUBLISHED and job.state is JobState.COLLECTING:
+        return []
+    return [ev.JobCancelled(at, batch.id, number, author=author)]
+
+
+def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
+    batch = _open_batch(state, request.batch)
+    if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
+        raise Refused(f"batch {batch.id} is {batch.state}: its jobs can't go again", hint="submit the tests again")
+    if request.job:
+        if not _job_state(batch, request.job).is_over:
+            return []
+        return [ev.JobRetried(at, batch.id, request.job, author=request.author)]
+    unwell = [job for job in batch.touched.values() if job.state.is_over and job.outcome in _UNWELL]
+    numbers = sorted(job.number for job in unwell)
+    return [ev.JobRetried(at, batch.id, number, author=request.author) for number in numbers]
+
+
+def _pause(state: State, request: rq.Pause, at: float) -> list[ev.Event]:
+    if not request.batch:
+        return [] if state.paused else [ev.QueuePaused(at, author=request.author, reason=request.reason)]
+    batch = _open_batch(state, request.batch)
+    return [] if batch.paused else [ev.BatchPaused(at, batch.id, author=request.author)]
+
+
+def _resume(state: State, request: rq.Resume, at: float) -> list[ev.Event]:
+    if not request.batch:
+        return [ev.QueueResumed(at, author=request.author)] if state.paused else []
+    batch = _open_batch(state, request.batch)
+    return [ev.BatchResumed(at, batch.id, author=request.author)] if batch.paused else []
+
+
+def _set_slots(state: State, request: rq.SetSlots, at: float) -> list[ev.Event]:
+    if (pool := state.pools.get(request.pool)) is None:
+        hint = f"the pools are: {', '.join(sorted(state.pools)) or 'none'}"
+        raise NoSuchThing(f"there is no pool {request.pool}", hint=hint)
+    if request.slots < 0:
+        raise Refused("a pool can't have fewer than 0 slots", hint="0 starts nothing new and stops nothing")
+    if pool.slots == request.slots:
+        return []
+    return [ev.SlotsChanged(at, pool.name, slots=request.slots, author=request.author)]
+
+
+def _configure(state: State, request: rq.Configure, at: float) -> list[ev.Event]:
+    return [] if state.configured == request.pools else [ev.PoolsConfigured(at, pools=request.pools)]
+
+
+_DECISIONS: Mapping[type, Callable[[State, Any, float], list[ev.Event]]] = {
+    rq.Submit: _submit,
+    rq.Cancel: _cancel,
+    rq.Retry: _retry,
+    rq.Pause: _pause,
+    rq.Resume: _resume,
+    rq.SetSlots: _set_slots,
+    rq.Configure: _configure,
+}

@@ -1,0 +1,67 @@
+"""What people ask of the daemon. A request is answered once what it changes is safe on disk."""
+
+from dataclasses import dataclass
+
+from supervisor.model.batch import Profile
+from supervisor.model.event import PoolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    batch: str
+    repo: str
+    base: str
+    tests: tuple[str, ...]
+    profile: Profile
+    priority: int = 0
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """`job` 0: the whole batch."""
+
+    batch: str
+    job: int = 0
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """`job` 0: every job of the batch that did not end well."""
+
+    batch: str
+    job: int = 0
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """`batch` "": the whole queue."""
+
+    batch: str = ""
+    author: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    batch: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetSlots:
+    pool: str
+    slots: int
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """The pools of a new configuration; sent by the daemon itself, at its start and at a reload."""
+
+    pools: tuple[PoolSpec, ...]
+
+
+type Request = Submit | Cancel | Retry | Pause | Resume | SetSlots | Configure
