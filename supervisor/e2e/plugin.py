@@ -1,1 +1,137 @@
-"""The pytest plugin: the `e2e` fixture and its options."""
+"""The pytest plugin: the `e2e` fixture and its options. Inert, and nearly free to load, until they are used."""
+
+import os
+import shutil
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from supervisor.e2e.results import TestRecord
+    from supervisor.e2e.session import E2e
+
+STARTED = pytest.StashKey[float]()
+RECORD = pytest.StashKey["TestRecord"]()
+_RUN = "e2e_run_directory"
+_EXCERPT = 6000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("e2e", "end-to-end tests of command-line tools")
+    group.addoption(
+        "--e2e-artifacts",
+        choices=("yes", "on-failure", "no"),
+        default="yes",
+        help="keep transcripts, recordings and result.json of all tests, of failed tests, or of none",
+    )
+    group.addoption("--e2e-dir", metavar="DIR", help="where to keep them (default: .test_output/e2e/<run>)")
+    group.addoption("--e2e-run-name", metavar="NAME", help="the name of this run (default: time and process)")
+    group.addoption("--e2e-keep-home", action="store_true", help="keep each test's private home directory")
+    parser.addini("e2e_passenv", "environment variables that commands under test may see", type="linelist")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    name = config.getoption("--e2e-run-name") or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}"
+    chosen = config.getoption("--e2e-dir")
+    directory = Path(chosen) if chosen else config.rootpath / ".test_output" / "e2e" / name
+    config.stash[_DIRECTORY] = Path(worker.get(_RUN, config.invocation_params.dir / directory))
+
+
+_DIRECTORY = pytest.StashKey[Path]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist which run it belongs to."""
+    node.workerinput[_RUN] = str(node.config.stash[_DIRECTORY])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
+    """A worker of pytest-xdist died: its test's record would say `running` for ever."""
+    from supervisor.e2e.results import mark_killed
+
+    mark_killed(sched.config.stash[_DIRECTORY], crashitem)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[STARTED] = time.monotonic()
+    return (yield)
+
+
+@pytest.fixture
+def e2e(request: pytest.FixtureRequest) -> Generator["E2e"]:
+    """Runs commands under test; see `supervisor.e2e.session.E2e`."""
+    from supervisor.e2e.budget import Budget, limit_of
+    from supervisor.e2e.environment import Home
+    from supervisor.e2e.results import TestRecord, new_attempt
+    from supervisor.e2e.session import E2e
+
+    item: pytest.Item = request.node
+    run_directory = _prepared(request.config.stash[_DIRECTORY])
+    directory, attempt = new_attempt(run_directory, item.nodeid)
+    path, line, _ = item.location
+    record = TestRecord(item.nodeid, directory, attempt, location=f"{path}:{(line or 0) + 1}")
+    record.docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    record.write()
+    item.stash[RECORD] = record
+    home = Home.make()
+    keep_home = request.config.getoption("--e2e-keep-home")
+    session = E2e(
+        record,
+        Budget(item.stash.get(STARTED, time.monotonic()), limit_of(item)),
+        home,
+        request.config.getini("e2e_passenv"),
+    )
+    try:
+        yield session
+    finally:
+        session.close()
+        record.home = str(home.root) if keep_home else None
+        if not keep_home:
+            home.remove()
+
+
+def _prepared(directory: Path) -> Path:
+    """The run's folder, which git is told to ignore."""
+    directory.mkdir(parents=True, exist_ok=True)
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    return directory
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    record = item.stash.get(RECORD, None)
+    if record is not None:
+        _note(item, report, record)
+    return report
+
+
+def _note(item: pytest.Item, report: pytest.TestReport, record: "TestRecord") -> None:
+    status = report.outcome if not hasattr(report, "wasxfail") else _expected_failure(report)
+    record.add_phase(report.when or "call", status, report.duration, report.longreprtext)
+    if report.failed:
+        transcript = (record.directory / "transcript.txt").read_text(encoding="utf-8", errors="replace")
+        report.sections.append((f"e2e transcript, {record.directory}", transcript[-_EXCERPT:]))
+    if report.when == "teardown":
+        del item.stash[RECORD]
+        record.complete()
+        keep = item.config.getoption("--e2e-artifacts")
+        if keep == "no" or (keep == "on-failure" and not record.is_failure):
+            shutil.rmtree(record.directory, ignore_errors=True)
+        else:
+            record.write()
+
+
+def _expected_failure(report: pytest.TestReport) -> str:
+    return "xfailed" if report.skipped else "xpassed" if report.passed else report.outcome

@@ -1,0 +1,193 @@
+"""Every process that a command leaves behind: found, named and ended.
+
+While a command runs, this process is a "child subreaper" (prctl): an orphan among the command's descendants
+becomes our child, whatever session or process group it moved to, so nothing gets away by forking twice or by
+`setsid`. An orphan belongs to the command whose token is in its environment; one that cleared its environment
+is ours when it is neither in our session nor started by the test itself. Linux only.
+"""
+
+import ctypes
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+
+TOKEN = "E2E_RUN_ID"
+KEEP = "E2E_KEEP"  # set by our own recorder of an attached terminal: it outlives the command that started it
+_SET_CHILD_SUBREAPER = 36
+_HARD_LIMIT_SECONDS = 5.0
+_adoption = threading.Lock()
+_adopting = 0
+shells: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A process that outlived its command."""
+
+    pid: int
+    command: str
+
+
+@cache
+def _prctl() -> Callable[..., int]:
+    return ctypes.CDLL(None, use_errno=True).prctl
+
+
+def _adopt(change: int) -> None:
+    global _adopting
+    with _adoption:
+        _adopting += change
+        _prctl()(_SET_CHILD_SUBREAPER, int(_adopting > 0), 0, 0, 0)
+
+
+def _read(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, 1 << 20)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def children(pid: int | str) -> set[int]:
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 (on the fast path of every command)
+    except OSError:
+        return set()
+    return {int(child) for task in tasks for child in _read(f"/proc/{pid}/task/{task}/children").split()}
+
+
+def descendants(pids: Iterable[int]) -> set[int]:
+    found: set[int] = set()
+    front = set(pids)
+    while front:
+        found |= front
+        front = {child for pid in front for child in children(pid)} - found
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    state = _read(f"/proc/{pid}/stat").rpartition(b") ")[2][:1]
+    return state not in (b"", b"Z", b"X")
+
+
+def environment_value(pid: int, name: str) -> str | None:
+    start = f"{name}=".encode()
+    for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
+        if entry.startswith(start):
+            return entry[len(start) :].decode(errors="replace")
+    return None
+
+
+def name_of(pid: int) -> LeftBehind:
+    words = _read(f"/proc/{pid}/cmdline").rstrip(b"\0").split(b"\0")
+    return LeftBehind(pid, b" ".join(words).decode(errors="replace")[:500] or _read_name(pid))
+
+
+def _read_name(pid: int) -> str:
+    return _read(f"/proc/{pid}/comm").decode(errors="replace").strip()
+
+
+def with_token(prefix: str) -> set[int]:
+    """Every live process of this user whose environment carries a token that starts with `prefix`."""
+    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
+    return {pid for pid in pids if (environment_value(pid, TOKEN) or "").startswith(prefix) and is_alive(pid)}
+
+
+def _is_foreign(pid: int) -> bool:
+    """Whether an unmarked child of ours got here by being adopted, not by being started by the test."""
+    try:
+        apart = os.getsid(pid) != os.getsid(0)
+    except OSError:
+        return False
+    return apart and environment_value(pid, "PYTEST_CURRENT_TEST") is None
+
+
+def send(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+@dataclass(slots=True)
+class Tree:
+    """The processes of one command, from before its shell starts until none of them is left."""
+
+    token: str
+    shell: int = 0
+    _before: set[int] = field(default_factory=set)
+
+    def __enter__(self) -> "Tree":
+        _adopt(+1)
+        self._before = children("self")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shell_ended()
+        _adopt(-1)
+
+    def started(self, shell: int) -> None:
+        self.shell = shell
+        shells.add(shell)
+
+    def shell_ended(self) -> None:
+        """The shell was waited for: its number may be anyone's from now on."""
+        shells.discard(self.shell)
+        self.shell = 0
+
+    def orphans(self) -> set[int]:
+        """Our new children that belong to this command, the dead ones reaped."""
+        return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not _reap(pid)}
+
+    def _owns(self, pid: int) -> bool:
+        token = environment_value(pid, TOKEN)
+        return token == self.token or (token is None and _is_foreign(pid))
+
+    def alive(self) -> set[int]:
+        """Every live process of the command except its shell, and except what asked to be kept."""
+        found = descendants(self.orphans() | ({self.shell} if self.shell else set())) - {self.shell}
+        return {pid for pid in found if is_alive(pid) and environment_value(pid, KEEP) is None}
+
+    def end(self, grace: float, meanwhile: Callable[[float], None] = time.sleep) -> set[int]:
+        """Terminate, then kill, the shell and all that belongs to it; says which processes those were."""
+        return end(self.everything, grace, meanwhile) - {self.shell}
+
+    def everything(self) -> set[int]:
+        return self.alive() | ({self.shell} if self.shell in shells and is_alive(self.shell) else set())
+
+
+def _reap(pid: int) -> bool:
+    """Whether the child was dead; an adopted child that nobody waits for would stay a zombie."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid if not is_alive(pid) else False
+    except ChildProcessError:
+        return True
+
+
+def end(alive: Callable[[], set[int]], grace: float, meanwhile: Callable[[float], None] = time.sleep) -> set[int]:
+    """SIGTERM whatever `alive()` says, SIGKILL what is there after `grace`; a fork meanwhile does not get away."""
+    seen: set[int] = set()
+    terminated: set[int] = set()
+    start = time.monotonic()
+    while found := alive():
+        seen |= found
+        spent = time.monotonic() - start
+        if spent > grace + _HARD_LIMIT_SECONDS:
+            break  # unkillable (in the kernel, or another user's): named in the result all the same
+        if spent > grace:
+            send(found, signal.SIGKILL)
+        else:
+            send(found - terminated, signal.SIGTERM)
+            terminated |= found
+        meanwhile(min(0.02, 0.002 + spent / 4))
+    return seen

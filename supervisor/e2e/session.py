@@ -1,0 +1,165 @@
+"""The `e2e` fixture's object: one test's private home, its commands, and what is written about them."""
+
+import contextlib
+import dataclasses
+import itertools
+import textwrap
+import threading
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from supervisor.e2e import processes
+from supervisor.e2e.budget import Budget
+from supervisor.e2e.environment import Home, environment
+from supervisor.e2e.events import EventFile
+from supervisor.e2e.launch import Launch
+from supervisor.e2e.log import CommandLog, summary
+from supervisor.e2e.redact import Redactor, of_this_process
+from supervisor.e2e.result import CommandResult
+from supervisor.e2e.results import TestRecord
+from supervisor.e2e.running import Running
+from supervisor.e2e.spawned import Spawned
+from supervisor.e2e.transcript import TranscriptFile
+
+DEFAULT_TIMEOUT = 30.0
+SHELL = ("bash", "-c")
+
+
+class E2e:
+    """Runs commands for one test. `env`, `cwd`, `shell` and `keep_background` may be changed by the test."""
+
+    def __init__(self, record: TestRecord, budget: Budget, home: Home, pass_environment: Iterable[str] = ()) -> None:
+        self.directory = record.directory
+        self.home = home.home
+        self.cwd = home.work
+        self.env = environment(home, pass_environment)
+        self.shell: tuple[str, ...] = SHELL
+        self.keep_background = False
+        self._root = home
+        self._record = record
+        self._budget = budget
+        self._token = uuid.uuid4().hex
+        self._numbers = itertools.count(1)
+        self._redactor: Redactor = of_this_process()
+        record.redact = self._redactor.text
+        self._transcript = TranscriptFile(self.directory / "transcript.txt", self._redactor)
+        self._transcript_in_use = threading.Lock()
+        self._events = EventFile(self.directory / "transcript.jsonl", self._redactor)
+        self._spawned: list[Spawned] = []
+
+    # --- commands ---------------------------------------------------------------------------------------------
+    def run(
+        self,
+        command: str,
+        *,
+        comment: str = "",
+        timeout: float = DEFAULT_TIMEOUT,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        stdin: str | bytes | None = None,
+        keep_background: bool | None = None,
+    ) -> CommandResult:
+        """Run a shell command to its end, or to the deadline; nothing it started outlives it unless kept."""
+        launch = self._launch(command, comment, timeout, env, cwd)
+        keep = self.keep_background if keep_background is None else keep_background
+        launch = dataclasses.replace(launch, stdin=stdin, keep_background=keep)
+
+        def again() -> CommandResult:
+            return self.run(
+                command,
+                comment=comment,
+                timeout=timeout,
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                keep_background=keep,
+            )
+
+        result = self._on_pipes(launch)
+        return dataclasses.replace(result, again=again)
+
+    def _on_pipes(self, launch: Launch) -> CommandResult:
+        if not self._transcript_in_use.acquire(blocking=False):
+            return self._noted(Running(launch, self._log_apart(launch.command)).finish())
+        try:
+            log = CommandLog(next(self._numbers), self._transcript, self._events, self._redactor)
+            return self._noted(Running(launch, log).finish())
+        finally:
+            self._transcript_in_use.release()
+
+    def spawn(
+        self,
+        command: str,
+        *,
+        comment: str = "",
+        timeout: float = 600.0,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+    ) -> Spawned:
+        """Start a shell command that streams; it ends with the test at the latest."""
+        launch = self._launch(command, comment, timeout, env, cwd)
+        launch = dataclasses.replace(launch, is_interactive=True)
+        spawned = Spawned(launch, self._log_apart(command))
+        self._spawned.append(spawned)
+        return spawned
+
+    def _launch(
+        self,
+        command: str,
+        comment: str,
+        timeout: float,
+        env: Mapping[str, str] | None,
+        cwd: Path | str | None,
+    ) -> Launch:
+        token = f"{self._token}.{uuid.uuid4().hex[:8]}"
+        whole = {**self.env, **(env or {}), processes.TOKEN: token}
+        self._redactor.learn_environment(whole)
+        return Launch(
+            command=textwrap.dedent(command).strip("\n") if "\n" in command else command,
+            comment=comment,
+            shell=self.shell,
+            environment=whole,
+            cwd=self.cwd / (cwd or ""),
+            timeout=self._budget.allow(timeout),
+            grace=self._budget.grace,
+            token=token,
+        )
+
+    def _log_apart(self, command: str) -> CommandLog:
+        """The log of a command that runs beside others: its transcript is a file of its own."""
+        number = next(self._numbers)
+        transcript = TranscriptFile(self.directory / f"transcript-{number:03}.txt", self._redactor)
+        if self._transcript_in_use.acquire(blocking=False):
+            self._transcript.note(f"beside this, in {transcript.path.name}: {command}")
+            self._transcript_in_use.release()
+        return CommandLog(number, transcript, self._events, self._redactor, is_apart=True)
+
+    def _noted(self, result: CommandResult) -> CommandResult:
+        self._record.commands.append(summary(result, self._redactor))
+        return result
+
+    # --- the tutorial -----------------------------------------------------------------------------------------
+    def write_tutorial_block(self, block: str) -> None:
+        """Say which block of the tutorial this test proves, by its text. Any number per test."""
+        self._cite("block", textwrap.dedent(block).strip())
+
+    def tutorial(self, block_id: str) -> None:
+        """The same by the block's id, as `supervisorctl tutorial blocks` prints it."""
+        self._cite("id", block_id)
+
+    def _cite(self, kind: str, text: str) -> None:
+        self._record.citations.append({"kind": kind, "text": text})
+        self._record.write()
+
+    # --- the end ----------------------------------------------------------------------------------------------
+    def close(self) -> None:
+        """End everything that still runs, naming it in the results; give the private directories back."""
+        for spawned in self._spawned:
+            with contextlib.suppress(AssertionError):
+                self._noted(spawned.stop(self._budget.grace))
+        left = {pid: processes.name_of(pid) for pid in processes.with_token(self._token)}
+        processes.end(lambda: processes.with_token(self._token), self._budget.grace)
+        self._record.notes += [f"still running at the end: {each.command}" for each in left.values()]
+        self._transcript.close()
+        self._events.close()
