@@ -1,0 +1,151 @@
+"""Reads what mngr printed: agents, results, and what went wrong. All of it is hostile until it has passed here."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from supervisor.adapters.mngr.calls import Answer
+from supervisor.errors import MngrFailed
+from supervisor.ports import AgentAddress, AgentState, Listing, MngrReason, SeenAgent
+
+STATES: Mapping[str, AgentState] = {
+    "RUNNING": "running",
+    "WAITING": "waiting",
+    "DONE": "done",
+    "STOPPED": "stopped",
+    "REPLACED": "replaced",
+}
+
+#: mngr's own error classes; a class that is not here was understood and refused
+REASONS: Mapping[str, MngrReason] = {
+    "DuplicateAgentNameError": "duplicate",
+    "DuplicateAgentIdOnHostError": "duplicate",
+    "AgentNotFoundError": "no-such-agent",
+    "AgentIdNotFoundError": "no-such-agent",
+    "AgentNameNotFoundError": "no-such-agent",
+    "AgentNotFoundOnHostError": "no-such-agent",
+    "ProviderDiscoveryError": "provider",
+    "ProviderUnavailableError": "provider",
+    "ProviderNotAuthorizedError": "provider",
+    "ProviderCredentialSourceMissingError": "provider",
+    "ModalAuthError": "provider",
+    "HostConnectionError": "provider",
+    "HostOfflineError": "provider",
+    "HostAuthenticationError": "provider",
+    "HostRecordUnreadableError": "provider",
+    "ResourceAllocationError": "provider",
+    "CommandTimeoutError": "timeout",
+}
+CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
+#: versions before 0.3 print errors as words only
+WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
+    (re.compile(r"agent .*already exists", re.IGNORECASE), "duplicate"),
+    (re.compile(r"(no )?agent.*(not found|no agent)|could not find agent", re.IGNORECASE), "no-such-agent"),
+    (re.compile(r"provider .*(unavailable|unreachable|inaccessible|not available)", re.IGNORECASE), "provider"),
+)
+
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
+AGENT_ID = re.compile(r"agent-[0-9a-f]{32}")
+MAX_WORDS = 400
+
+type Event = dict[str, Any]
+
+
+class RawHost(msgspec.Struct):
+    id: str
+    provider_name: str
+    name: str = ""
+
+
+class RawAgent(msgspec.Struct):
+    id: str
+    name: str
+    host: RawHost
+    state: str = ""
+    work_dir: str = ""
+    pid: int | None = None
+    labels: dict[str, Any] = {}
+    plugin: dict[str, Any] = {}
+
+
+def plain_words(text: str) -> str:
+    """Foreign words on one line, without terminal escapes, not too long."""
+    clean = CONTROLS.sub(" ", ESCAPES.sub("", text[: 20 * MAX_WORDS])).strip()
+    return clean if len(clean) <= MAX_WORDS else clean[:MAX_WORDS] + "…"
+
+
+def events(stdout: str) -> Iterator[Event]:
+    """Every line that is a JSON object; what else is printed (progress of rsync, warnings) is skipped."""
+    for line in stdout.splitlines():
+        if line.startswith("{"):
+            try:
+                yield msgspec.json.decode(line, type=dict[str, Any])
+            except msgspec.DecodeError:
+                continue
+
+
+def event(answer: Answer, kind: str) -> Event | None:
+    return next((e for e in events(answer.stdout) if e.get("event") == kind), None)
+
+
+def failure(verb: str, answer: Answer) -> MngrFailed:
+    """The error that mngr told, in its own words."""
+    by_code = CODES.get(answer.code)
+    if told := [e for e in events(answer.stdout) if e.get("event") == "error"]:
+        reason = REASONS.get(str(told[-1].get("error_class"))) or by_code or "refused"
+        return MngrFailed(f"`mngr {verb}` failed: {plain_words(str(told[-1].get('message')))}", reason=reason)
+    if answer.code < 0:
+        return MngrFailed(f"`mngr {verb}` was killed by signal {-answer.code}.", reason="killed")
+    words = plain_words(_last_words(answer.stderr) or _last_words(answer.stdout)) or "no word why"
+    if answer.code == 0:
+        return MngrFailed(f"`mngr {verb}` gave an answer that can't be read: {words}", reason="garbage")
+    by_words = next((reason for pattern, reason in WORDS if pattern.search(words)), "refused")
+    return MngrFailed(f"`mngr {verb}` ended with {answer.code}: {words}", reason=by_code or by_words)
+
+
+def _last_words(text: str) -> str:
+    lines = [line for line in text[-20_000:].splitlines() if line.strip()]
+    errors = [i for i, line in enumerate(lines) if line.startswith(("Error:", "ERROR:"))]
+    return " ".join(lines[errors[-1] :] if errors else lines[-3:])
+
+
+def seen_agent(raw: object) -> SeenAgent:
+    """Raises msgspec.ValidationError for what is not an agent."""
+    agent = msgspec.convert(raw, RawAgent)
+    if not AGENT_ID.fullmatch(agent.id):
+        raise msgspec.ValidationError("not an agent id")
+    waits = (p.get("waiting_reason") for p in agent.plugin.values() if isinstance(p, dict))
+    waiting_reason = next((str(w) for w in waits if w), "")
+    state = STATES.get(agent.state, "unknown")
+    return SeenAgent(
+        address=AgentAddress(agent.id, agent.host.id, agent.host.provider_name),
+        name=agent.name,
+        state="blocked" if (state, waiting_reason) == ("waiting", "PERMISSIONS") else state,
+        waiting_reason=waiting_reason if state == "waiting" else "",
+        work_dir=agent.work_dir,
+        host_name=agent.host.name,
+        pid=agent.pid,
+        labels={key: str(value) for key, value in agent.labels.items()},
+    )
+
+
+def listing(answer: Answer, provider: str) -> Listing:
+    """Whatever could be read; everything else is a problem, so that absence proves nothing."""
+    agents, problems = [], []
+    for line in answer.stdout.splitlines():
+        try:
+            raw = msgspec.json.decode(line, type=dict[str, Any])
+            if raw.get("event") == "error":
+                problems.append(plain_words(str(raw.get("message", "an error without words"))))
+            elif "host" in raw:
+                agents.append(seen_agent(raw))
+        except msgspec.DecodeError:
+            if line.strip():
+                problems.append(f"a line that can't be read: {plain_words(line)}")
+    if answer.code != 0 and not problems:
+        problems.append(failure("list", answer).message)
+    ours = tuple(agent for agent in agents if agent.address.provider == provider)
+    return Listing(ours, tuple(problems[:10]))

@@ -1,0 +1,232 @@
+"""The device itself: every verb of the `Agents` port as calls of mngr.
+
+Traps of mngr that are handled here, each measured:
+- `stop` with one unknown agent fails the whole batch; `destroy -f` with one does nothing at all and says nothing.
+- `message` to an unknown agent succeeds. `list` of an unknown provider is empty and succeeds.
+- `gc` takes the work directory of a create under way for an orphan, so it never runs beside one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import structlog
+
+from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, plain_words
+from supervisor.adapters.mngr.calls import Answer, Calls, Lane
+from supervisor.adapters.mngr.dialects import Dialect, dialect_of
+from supervisor.adapters.mngr.observing import observed
+from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
+from supervisor.adapters.mngr.plain import PlainTransport, resolved
+from supervisor.adapters.mngr.pulling import pull_argv, settled
+from supervisor.adapters.mngr.settings import MngrSettings
+from supervisor.adapters.mngr.warm import WarmTransport
+from supervisor.errors import MngrFailed
+from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, MngrFacts, SeenAgent
+
+JSONL = ("--format", "jsonl")
+#: Left-overs of killed creates are swept after a create that failed, and every so many destroyed agents.
+SWEEP_EVERY = 50
+
+log = structlog.get_logger(__name__)
+
+
+class MngrAgents:
+    def __init__(self, settings: MngrSettings) -> None:
+        self._settings = settings
+        plain = PlainTransport(settings)
+        self._warm = WarmTransport(settings, plain) if settings.warm else None
+        self._calls = Calls(self._warm or plain, settings.max_output_bytes)
+        self._version: tuple[int, str] | None = None
+        self._creating = 0
+        self._sweeping = asyncio.Lock()
+        self._until_sweep = SWEEP_EVERY
+        self._closing = asyncio.Event()
+
+    async def facts(self) -> MngrFacts:
+        version = await self._versioned()
+        warm = self._warm
+        if warm is not None:
+            await warm.prepare()
+        return MngrFacts(
+            version=version,
+            transport="warm" if warm is not None and warm.is_up else "plain",
+            interpreter=warm.interpreter if warm is not None else "",
+            fallback=warm.fallback if warm is not None else "",
+        )
+
+    async def create(self, order: AgentOrder) -> AgentAddress:
+        dialect = await self._dialect()
+        async with self._sweeping:
+            self._creating += 1
+        try:
+            with create_argv(order, dialect, self._scratch) as argv:
+                answer = await self._run("create", argv, self._settings.create_timeout)
+            created = event(answer, "created")
+            if answer.code != 0 or created is None:
+                raise failure("create", answer)
+            return AgentAddress(str(created["agent_id"]), str(created["host_id"]), order.place.provider)
+        except BaseException:
+            self._until_sweep = 0
+            raise
+        finally:
+            self._creating -= 1
+
+    async def list(self, provider: str) -> Listing:
+        argv = ("list", "--provider", provider, "--on-error", "continue", *JSONL)
+        answer = await self._run("list", argv)
+        if answer.code < 0 or answer.code in (2, 137, 143):
+            raise failure("list", answer)
+        found = listing(answer, provider)
+        if found.agents or found.problems or provider == LOCAL:
+            return found
+        # A provider that mngr does not know is as empty as one without agents; only gc tells them apart.
+        probe = await self._run("list", ("gc", "--dry-run", "--provider", provider, *JSONL))
+        return found if probe.code == 0 else Listing((), (failure("gc", probe).message,))
+
+    async def message(self, address: AgentAddress, text: str) -> None:
+        with private_dir(self._scratch) as here:
+            path = here / "message"
+            path.write_text(text, encoding="utf-8")
+            argv = ("message", await self._name(address), "--message-file", str(path), "--no-start", *JSONL)
+            answer = await self._run("steer", argv)
+        told = list(events(answer.stdout))
+        # 7: delivered, and now a dialog of the agent's is in the way, which `list` will tell.
+        if any(e.get("event") == "message_sent" or e.get("total_sent") for e in told) or answer.code == 7:
+            return
+        refused = next((str(e.get("error", "")) for e in told if e.get("event") == "message_error"), "")
+        if refused:
+            raise MngrFailed(f"{address} did not take a message: {plain_words(refused)}", reason="refused")
+        if answer.code != 0:
+            raise failure("message", answer)
+        raise MngrFailed(f"There is no agent {address} to take a message.", reason="no-such-agent")
+
+    async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult:
+        limit = timeout or self._settings.call_timeout
+        argv = ("exec", *JSONL, "--timeout", f"{limit:g}", "--", await self._name(address), command)
+        answer = await self._run("copy", argv, limit + self._settings.call_timeout)
+        result = event(answer, "exec_result")
+        if result is None:
+            raise failure("exec", answer)
+        return ExecResult(str(result.get("stdout", "")), str(result.get("stderr", "")), bool(result.get("success")))
+
+    async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
+        dialect = await self._dialect()
+        async with settled(remote, local) as landing:
+            argv = pull_argv(dialect, await self._name(address), remote, landing, self._settings)
+            answer = await self._run("copy", argv)
+            if answer.code != 0:
+                raise failure("pull", answer)
+
+    async def stop(self, addresses: Sequence[AgentAddress]) -> None:
+        await self._each_provider(self._stop, addresses)
+
+    async def _stop(self, addresses: Sequence[AgentAddress]) -> None:
+        answer = await self._run("steer", ("stop", *await self._names(addresses), *JSONL))
+        result = event(answer, "stop_result") or {}
+        if answer.code == 0 and not result.get("failures"):
+            return
+        failed = failure("stop", answer)
+        if failed.reason != "no-such-agent":
+            raise failed
+        await self._without_unknown(self._stop, addresses, answer)
+
+    async def destroy(self, addresses: Sequence[AgentAddress]) -> None:
+        await self._each_provider(self._destroy, addresses)
+        self._until_sweep -= len(addresses)
+        if self._until_sweep <= 0:
+            for provider in {address.provider for address in addresses}:
+                await self.sweep(provider)
+
+    async def _destroy(self, addresses: Sequence[AgentAddress]) -> None:
+        answer = await self._run("steer", ("destroy", "--force", "--no-gc", *await self._names(addresses), *JSONL))
+        result = event(answer, "destroy_result")
+        if answer.code == 0 and result is not None and not result.get("failures"):
+            return
+        failed = failure("destroy", answer)
+        if answer.code != 0 and failed.reason != "no-such-agent":
+            raise failed
+        await self._without_unknown(self._destroy, addresses, answer)
+
+    async def _without_unknown(
+        self,
+        act: Callable[[Sequence[AgentAddress]], Coroutine[None, None, None]],
+        addresses: Sequence[AgentAddress],
+        answer: Answer,
+    ) -> None:
+        """Do it again for those whose ids mngr did not name; where it named none, one by one."""
+        if len(addresses) == 1:
+            return
+        unknown = set(AGENT_ID.findall(answer.stdout + answer.stderr))
+        rest = [a for a in addresses if a.agent_id not in unknown]
+        if rest and len(rest) < len(addresses):
+            await act(rest)
+        elif rest:
+            for address in rest:
+                await act([address])
+
+    async def label(self, address: AgentAddress, labels: Mapping[str, str]) -> None:
+        words = [word for key, value in labels.items() for word in ("--label", f"{key}={value}")]
+        answer = await self._run("steer", ("label", await self._name(address), *words, *JSONL))
+        if answer.code != 0:
+            raise failure("label", answer)
+
+    def observe(self) -> AsyncIterator[SeenAgent]:
+        return observed(self._settings, self._dialect, self._closing)
+
+    def state_dir(self, agent_id: str) -> Path:
+        return self._settings.host_dir / "agents" / agent_id
+
+    async def sweep(self, provider: str) -> None:
+        """Remove what killed creates left behind; put off while a create is under way."""
+        if self._creating or self._sweeping.locked():
+            return
+        async with self._sweeping:
+            self._until_sweep = SWEEP_EVERY
+            try:
+                answer = await self._run("steer", ("gc", "--provider", provider, "--on-error", "continue", *JSONL))
+                if answer.code != 0:
+                    raise failure("gc", answer)
+            except MngrFailed as failed:
+                log.warning("could not sweep", provider=provider, why=failed.message)
+
+    async def close(self) -> None:
+        self._closing.set()
+        await self._calls.close()
+
+    @property
+    def _scratch(self) -> Path:
+        return self._settings.cwd / "calls"
+
+    async def _run(self, lane: Lane, argv: Iterable[str], timeout: float | None = None) -> Answer:
+        return await self._calls.run(lane, tuple(argv), timeout or self._settings.call_timeout)
+
+    async def _each_provider(
+        self, act: Callable[[Sequence[AgentAddress]], Coroutine[None, None, None]], addresses: Sequence[AgentAddress]
+    ) -> None:
+        """One that is down must not hold up the others."""
+        providers = {address.provider for address in addresses}
+        batches = [[a for a in addresses if a.provider == p] for p in sorted(providers)]
+        failed = [r for r in await asyncio.gather(*map(act, batches), return_exceptions=True) if r]
+        if failed:
+            raise failed[0]
+
+    async def _versioned(self) -> str:
+        """Asked again when the command has changed."""
+        changed = resolved(self._settings).stat().st_mtime_ns
+        if self._version is None or self._version[0] != changed:
+            answer = await self._run("list", ("--version",))
+            if answer.code != 0:
+                raise failure("--version", answer)
+            self._version = changed, plain_words(answer.stdout).removeprefix("mngr").strip()
+        return self._version[1]
+
+    async def _dialect(self) -> Dialect:
+        return dialect_of(await self._versioned())
+
+    async def _name(self, address: AgentAddress) -> str:
+        return (await self._names([address]))[0]
+
+    async def _names(self, addresses: Sequence[AgentAddress]) -> Sequence[str]:
+        is_pinning = (await self._dialect()).is_pinning
+        return [str(a) if is_pinning else a.agent_id for a in addresses]

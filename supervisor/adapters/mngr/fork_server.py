@@ -1,0 +1,148 @@
+"""Runs under mngr's own interpreter: imports mngr once, then forks a child for each call. Imports nothing of ours.
+
+Standard input is a SOCK_SEQPACKET socket to the daemon; one packet is one JSON object.
+    to us    {"id": 1, "argv": […], "cwd": "…", "env": {…}} with two descriptors: the call's stdout and stderr
+             {"kill": 1}      kill that call's process group
+    from us  {"ready": true, "python": "…", "paths": […]}     once mngr is imported
+             {"id": 1, "code": 0}                             a call has ended; negative for a signal
+
+Forking is sound because this process has one thread. A child becomes leader of its own session, and does all that a
+fresh process would do: descriptors, directory, environment, argv, threads joined and exit handlers run at the end.
+No call outlives the daemon: when the socket closes, every call's group is killed; and a child dies with this process.
+"""
+
+import array
+import atexit
+import ctypes
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+
+MAX_PACKET = 2**20
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+def main() -> None:
+    link = socket.socket(fileno=os.dup(0))
+    cli = importlib.import_module("imbue.mngr.main").cli
+    if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208
+        sys.exit("mngr starts threads when it is imported: it can't be forked")
+    gc.collect()
+    gc.freeze()
+    awoken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    tell(link, {"ready": True, "python": sys.version.split()[0], "paths": packages})
+    calls: dict[int, int] = {}
+    try:
+        while True:
+            readable, _, _ = select.select([link.fileno(), awoken], [], [])
+            if awoken in readable:
+                os.read(awoken, 4096)
+                reap(link, calls)
+            if link.fileno() in readable and not take(link, cli, calls, (awoken, wake)):
+                return
+    finally:
+        for pid in calls:
+            kill(pid)
+
+
+def take(link: socket.socket, cli: object, calls: dict[int, int], ours: tuple[int, int]) -> bool:
+    """One packet; False once the daemon is gone."""
+    data, ancillary, _, _ = link.recvmsg(MAX_PACKET, socket.CMSG_SPACE(2 * 4))
+    fds = array.array("i")
+    for _level, _type, payload in ancillary:
+        fds.frombytes(payload[: len(payload) - len(payload) % 4])
+    if not data:
+        return False
+    request = json.loads(data)
+    if "kill" in request:
+        for pid in [pid for pid, number in calls.items() if number == request["kill"]]:
+            kill(pid)
+        return True
+    server = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        for fd in ours:
+            os.close(fd)
+        link.close()
+        become_mngr(cli, request, fds, server)
+    calls[pid] = request["id"]
+    for fd in fds:
+        os.close(fd)
+    return True
+
+
+def become_mngr(cli: object, request: dict, fds: array.array, server: int) -> None:  # type: ignore[type-arg]
+    code = 1
+    try:
+        os.setsid()
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(1)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for fd, place in ((nothing, 0), (fds[0], 1), (fds[1], 2)):
+            os.dup2(fd, place)
+            os.close(fd)
+        os.chdir(request["cwd"])
+        os.environ.clear()
+        os.environ.update(request["env"])
+        sys.argv = ["mngr", *request["argv"]]
+        code = run(cli)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def run(cli: object) -> int:
+    """Call mngr, then end as an interpreter would: join threads, run exit handlers."""
+    try:
+        cli.main(args=sys.argv[1:], prog_name="mngr")  # type: ignore[attr-defined]
+        code = 0
+    except SystemExit as left:
+        if left.code is not None and not isinstance(left.code, int):
+            print(left.code, file=sys.stderr)  # noqa: T201
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    return code & 0xFF
+
+
+def reap(link: socket.socket, calls: dict[int, int]) -> None:
+    while calls:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        number = calls.pop(pid, None)
+        if number is not None:
+            tell(link, {"id": number, "code": os.waitstatus_to_exitcode(status)})
+
+
+def kill(pid: int) -> None:
+    """Not reaped yet, so the number is the call's own; before `setsid` there is no group of that number."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)
+
+
+def tell(link: socket.socket, message: dict) -> None:  # type: ignore[type-arg]
+    link.send(json.dumps(message).encode())
+
+
+if __name__ == "__main__":
+    main()

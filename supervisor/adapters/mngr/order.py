@@ -1,0 +1,96 @@
+"""An order becomes the arguments of `mngr create` and the files that go with them.
+
+Values of the environment, the message and the files' contents go by file, never on argv. mngr uploads to an absolute
+path only, and the agent's state directory is known on its own host only: so files go to a directory of this call
+first, and a provision command moves them in.
+"""
+
+import contextlib
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from supervisor.adapters.mngr.dialects import Dialect
+from supervisor.adapters.mngr.envfile import env_file
+from supervisor.errors import MngrFailed
+from supervisor.ports import AgentOrder, Place
+
+LOCAL = "local"
+
+
+@contextlib.contextmanager
+def create_argv(order: AgentOrder, dialect: Dialect, scratch: Path) -> Iterator[list[str]]:
+    """The arguments; the files they name live as long as the context."""
+    with private_dir(scratch) as here:
+        env = here / "env"
+        env.touch(mode=0o600)
+        env.write_text(env_file(order.env, order.state_dir_env), encoding="utf-8")
+        yield [
+            "create",
+            target(order.name, order.place),
+            *("--id", order.id, "--from", f":{order.source}", "--branch", f"{order.base}:{order.branch}"),
+            *("--transfer", order.transfer, "--no-connect", "--yes", "--format", "jsonl"),
+            *(["--new-host"] if order.place.new_host else []),
+            *repeated("--label", [f"{key}={value}" for key, value in order.labels.items()]),
+            *("--env-file", str(env)),
+            *_files(order, here),
+            *repeated("--extra-provision-command", order.provision),
+            *_message(order, here),
+            *_program(order, dialect),
+        ]
+
+
+@contextlib.contextmanager
+def private_dir(scratch: Path) -> Iterator[Path]:
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    here = Path(tempfile.mkdtemp(dir=scratch))
+    try:
+        yield here
+    finally:
+        shutil.rmtree(here, ignore_errors=True)
+
+
+def repeated(option: str, values: list[str] | tuple[str, ...]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
+def target(name: str, place: Place) -> str:
+    return name if place.provider == LOCAL else f"{name}@{place.host}.{place.provider}"
+
+
+def _files(order: AgentOrder, here: Path) -> list[str]:
+    """`--upload-file LOCAL:REMOTE` splits at the first colon, so the local side is a link of ours."""
+    if not order.files:
+        return []
+    staged = here / "staged" if order.place.provider == LOCAL else Path("/tmp") / f"supervisor-{order.id}"
+    uploads, moves = [], []
+    for number, (path, local) in enumerate(order.files.items()):
+        link = here / str(number)
+        link.symlink_to(local.absolute())
+        uploads.append(f"{link}:{staged}/{number}")
+        mode = "755" if local.stat().st_mode & 0o100 else "644"
+        moves.append(f'install -D -m {mode} {staged}/{number} "$MNGR_AGENT_STATE_DIR"/{_inside(path)}')
+    moves.append(f"rm -rf {staged}")
+    return [*repeated("--upload-file", uploads), "--extra-provision-command", " && ".join(moves)]
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or ".." in parts or path.startswith("/"):
+        raise MngrFailed(f"{path!r} is no path below an agent's state directory.", reason="refused")
+    return shlex.quote(path)
+
+
+def _message(order: AgentOrder, here: Path) -> list[str]:
+    if not order.message:
+        return []
+    (here / "message").write_text(order.message, encoding="utf-8")
+    return ["--message-file", str(here / "message")]
+
+
+def _program(order: AgentOrder, dialect: Dialect) -> list[str]:
+    if order.type == "command" and not dialect.has_command_type:
+        return ["--command", shlex.join(order.args)]
+    return ["--type", order.type, *(["--", *order.args] if order.args else [])]

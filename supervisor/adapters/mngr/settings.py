@@ -1,0 +1,43 @@
+"""What this device needs to know, and the one environment that every mngr call gets."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: What mngr, tmux, git and ssh need of the daemon's environment. Nothing else passes: the first `create` starts the
+#: tmux server, and every local agent inherits what that process had.
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class MngrSettings:
+    """Home, tmux directory and working directory must stay the same over restarts, or live agents look gone."""
+
+    home: Path
+    tmux_tmpdir: Path
+    #: mngr reads project settings from here; also holds the files of calls under way
+    cwd: Path
+    command: str = "mngr"
+    #: more variables for mngr itself; local agents can see them
+    env: Mapping[str, str] = field(default_factory=dict)
+    warm: bool = True
+    call_timeout: float = 60.0
+    create_timeout: float = 600.0
+    max_output_bytes: int = 16 * 2**20
+    max_pulled_file_bytes: int = 512 * 2**20
+
+    @property
+    def host_dir(self) -> Path:
+        return self.home / ".mngr"
+
+    def environment(self) -> dict[str, str]:
+        passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        return {
+            "LANG": "C.UTF-8",
+            **passed,
+            **self.env,
+            "HOME": str(self.home),
+            "TMUX_TMPDIR": str(self.tmux_tmpdir),
+            "MNGR_HEADLESS": "1",
+        }
