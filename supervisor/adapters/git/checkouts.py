@@ -1,0 +1,96 @@
+"""A person's checkout is looked at, never touched. Our own checkouts borrow their objects from a bare repository."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.adapters.git.process import git
+from supervisor.errors import GitFailed, NoSuchThing, Refused
+
+#: the one branch that a checkout of ours has
+BRANCH = "base"
+MANY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RepoFacts:
+    """A person's checkout as it is now."""
+
+    root: Path
+    head_sha: str
+    #: "" when HEAD is detached
+    branch: str
+    #: the first few paths with uncommitted work
+    dirty_paths: tuple[str, ...] = ()
+
+    @property
+    def dirty(self) -> bool:
+        return bool(self.dirty_paths)
+
+
+async def inspect(repo: Path) -> RepoFacts:
+    """Read-only: not even the index is refreshed."""
+    if not await asyncio.to_thread(repo.is_dir):
+        raise NoSuchThing(f"there is no directory {repo}", hint="give the path of a git checkout with --repo")
+    try:
+        kind = (await git(repo, "rev-parse", "--is-bare-repository", "--is-shallow-repository")).split()
+    except GitFailed as error:
+        raise Refused(f"{repo} is not a git repository", hint="give the path of a git checkout") from error
+    if kind[0] == b"true":
+        raise Refused(f"{repo} is a bare repository", hint="give the path of a checkout of it")
+    if kind[1] == b"true":
+        raise Refused(f"{repo} is a shallow clone", hint="run `git fetch --unshallow` in it first")
+    try:
+        root = Path((await git(repo, "rev-parse", "--show-toplevel")).decode(errors="surrogateescape").strip("\n"))
+    except GitFailed as error:
+        raise Refused(f"{repo} is not inside a work tree", hint="give the path of the checkout itself") from error
+    head = await _word(root, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+    if not head:
+        raise Refused(f"{root} has no commit yet", hint="commit something first")
+    branch = await _word(root, "symbolic-ref", "-q", "--short", "HEAD")
+    return RepoFacts(root, head, branch, await _dirty_paths(root))
+
+
+async def _word(root: Path, *args: str) -> str:
+    try:
+        return (await git(root, *args)).decode(errors="replace").strip()
+    except GitFailed:
+        return ""
+
+
+async def _dirty_paths(root: Path) -> tuple[str, ...]:
+    status = await git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+    entries = [entry[3:].decode(errors="replace") for entry in status.split(b"\0") if entry]
+    return tuple(entries[:MANY])
+
+
+async def make_checkout(bare: Path, sha: str, into: Path) -> Path:
+    """A clean checkout at `sha`: one branch, no remote, no hook, objects borrowed from `bare`. Again is fine."""
+    if await asyncio.to_thread(into.is_dir):
+        return into
+    partial = into.with_name(f".{into.name}.partial")
+    await discard(partial)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        await git(partial.parent, "init", "-q", "--template=", "-b", BRANCH, str(partial))
+        await asyncio.to_thread(_prepare, partial / ".git", bare)
+        await git(partial, "reset", "-q", "--hard", sha, timeout=600)
+        partial.rename(into)
+    finally:
+        await discard(partial)
+    return into
+
+
+def _prepare(git_dir: Path, bare: Path) -> None:
+    alternates = git_dir / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(exist_ok=True)
+    alternates.write_text(f"{bare.resolve() / 'objects'}\n")
+    # An agent's worktree shares this configuration: nothing may be packed away under the others.
+    with (git_dir / "config").open("a") as config:
+        config.write("[gc]\n\tauto = 0\n")
+
+
+async def discard(path: Path) -> None:
+    """Gone already is fine."""
+    await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)

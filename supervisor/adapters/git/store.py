@@ -1,0 +1,86 @@
+"""The daemon's own bare repository for each repository it works on, and what is made from it.
+
+    <state_dir>/repos/<name>.git                 every commit that matters, by ref:
+        refs/supervisor/<batch>/base                 where a batch starts
+        refs/supervisor/<batch>/<job>/<attempt>      what an attempt published
+        refs/supervisor/<batch>/<job>/rescued/<n>    what attempt n left without publishing
+    <state_dir>/batches/<batch>/source           the clean checkout that mngr copies for each agent
+
+A person's repository is only ever read, and only by `inspect` and `snapshot`. Objects come in as one pack for each
+import and are never packed on the way: `maintain` does it, after a batch. It drops only what no ref reaches, and
+a ref is dropped only by `forget`, so work is never lost to it.
+"""
+
+import asyncio
+import hashlib
+import re
+from pathlib import Path
+
+from supervisor.adapters.git import checkouts
+from supervisor.adapters.git.checkouts import RepoFacts
+from supervisor.adapters.git.process import git
+from supervisor.errors import NoSuchThing
+
+_SHA = re.compile(r"[0-9a-f]{40}")
+
+
+class GitStore:
+    """All git that the daemon does. Every call has a deadline; raises GitFailed, Refused or Hostile."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+        self._creating = asyncio.Lock()
+
+    def bare(self, repo: Path) -> Path:
+        """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
+        digest = hashlib.sha256(str(repo).encode(errors="surrogateescape")).hexdigest()[:8]
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", repo.name).strip("-.") or "repo"
+        return self._state_dir / "repos" / f"{name[:40]}-{digest}.git"
+
+    def source(self, batch: str) -> Path:
+        return self._state_dir / "batches" / batch / "source"
+
+    async def inspect(self, repo: Path) -> RepoFacts:
+        return await checkouts.inspect(repo)
+
+    async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
+        """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
+        if not _SHA.fullmatch(base):
+            raise NoSuchThing(f"{base!r} is not a full commit id", hint="resolve it first")
+        bare = await self._existing_bare(repo)
+        # A person's own history is trusted, and old ones hold objects that a strict check refuses.
+        lenient = ["-c", "transfer.fsckObjects=false", "-c", "fetch.unpackLimit=1"]
+        fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", str(repo)]
+        await git(bare, *lenient, *fetch, f"+{base}:refs/supervisor/{batch}/base", timeout=1800)
+        return await checkouts.make_checkout(bare, base, self.source(batch))
+
+    async def destroy_source(self, batch: str) -> None:
+        await checkouts.discard(self.source(batch))
+
+    async def checkout(self, repo: Path, sha: str, into: Path) -> Path:
+        """A clean checkout of its own, for running tests in; `discard` removes it."""
+        return await checkouts.make_checkout(self.bare(repo), sha, into)
+
+    async def discard(self, path: Path) -> None:
+        await checkouts.discard(path)
+
+    async def maintain(self, repo: Path) -> None:
+        """Pack what has come in, and drop what no ref reaches and is older than two weeks."""
+        await git(self.bare(repo), "gc", "-q", "--prune=2.weeks.ago", timeout=1800)
+
+    async def forget(self, repo: Path, batch: str) -> None:
+        """Drop all refs of a batch: its work may go with the next `maintain`."""
+        bare = self.bare(repo)
+        refs = (await git(bare, "for-each-ref", "--format=%(refname)", f"refs/supervisor/{batch}/")).split(b"\n")
+        await git(bare, "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in refs if ref) or b"\n")
+
+    async def _existing_bare(self, repo: Path) -> Path:
+        bare = self.bare(repo)
+        async with self._creating:
+            if not bare.is_dir():
+                partial = bare.with_suffix(".partial")
+                await checkouts.discard(partial)
+                partial.parent.mkdir(parents=True, exist_ok=True)
+                await git(partial.parent, "init", "-q", "--bare", "--template=", str(partial))
+                partial.rename(bare)
+        return bare
