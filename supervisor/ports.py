@@ -1,6 +1,6 @@
 """What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -209,6 +209,14 @@ class Journal(Protocol):
     async def close(self) -> None: ...
 
 
+class LocalSigns(Protocol):
+    """A cheap look at this machine's agents."""
+
+    async def missing(self, agent_ids: Iterable[str]) -> set[str]:
+        """Those whose program seems to be gone. Suspicion only: `mngr list` is the judge."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """What was brought home of one attempt, safe under a ref of its own."""
@@ -230,7 +238,7 @@ class Collector(Protocol):
         ...
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
-        """Whatever is there, published or not; nothing is fine. Raises DeviceFailed when it can't be looked at now."""
+        """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now."""
         ...
 
 

@@ -60,7 +60,7 @@ class Performer:
                 return None
 
     def _retry_at(self, tries: int) -> float:
-        return self._clock() + min(RETRY_SECONDS * 2**tries, LONGEST_RETRY_SECONDS)
+        return self._clock() + min(RETRY_SECONDS * 2.0**tries, LONGEST_RETRY_SECONDS)
 
     async def _launch(self, batch: Batch, attempt: Attempt) -> ev.Event:
         try:

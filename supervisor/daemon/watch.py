@@ -1,0 +1,238 @@
+"""What agents do, turned into events: published, vanished, or found again after a restart.
+
+Theory of operation. Four sources, from quick to sure:
+
+- the file system, for local agents: a publication is a file that appears at once, under its final name;
+- signs of life, for local agents: one look at the tmux server tells whose program is gone;
+- `mngr observe`, where it is on: a hint that something changed at a provider;
+- `mngr list`, per provider, every so often and whenever one of the above is suspicious: the judge.
+
+Only a listing without problems proves that an agent is gone; a provider that does not answer makes its agents
+unknown. Providers are asked concurrently and no agent waits for another. After a restart the first listing also
+answers what became of launches that the last daemon had under way.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from supervisor.daemon.perform import ATTEMPT, BATCH, INSTALLATION, JOB, KEPT, address_of
+from supervisor.errors import DeviceFailed, MngrFailed, SupervisorError
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.state import State
+from supervisor.ports import Agents, Collector, Listing, LocalSigns, SeenAgent
+
+log = structlog.get_logger()
+
+_OVER = frozenset({"done", "stopped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often each source is looked at, in seconds."""
+
+    files: float = 0.1
+    signs: float = 0.5
+    listing: float = 30.0
+    #: a listing is not asked for more often than this, however much is suspicious
+    listing_at_most: float = 1.0
+
+
+@dataclass(slots=True)
+class Suspicion:
+    """A provider that wants to be listed soon."""
+
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    listed: int = 0
+
+
+class Watch:
+    def __init__(
+        self,
+        *,
+        state: Callable[[], State],
+        tell: Callable[[ev.Event], None],
+        clock: Callable[[], float],
+        agents: Agents,
+        collector: Collector,
+        signs: LocalSigns,
+        launching: set[AttemptKey],
+        rhythm: Rhythm,
+    ) -> None:
+        self._state, self._tell, self._clock = state, tell, clock
+        self._agents, self._collector, self._signs = agents, collector, signs
+        #: attempts that this daemon is launching right now
+        self._launching = launching
+        self._rhythm = rhythm
+        self._providers: dict[str, Suspicion] = {}
+        #: publications that were told and not yet written down
+        self._told: set[AttemptKey] = set()
+        #: rounds that are complete, for the systemd watchdog
+        self.rounds = 0
+        #: providers that did not answer the last time, and their words
+        self.problems: dict[str, str] = {}
+
+    def _live(self, provider: str | None = None) -> list[Attempt]:
+        attempts = self._state().attempts.values()
+        return [a for a in attempts if a.stage is Stage.LIVE and provider in (None, a.provider)]
+
+    # --- the file system
+
+    async def files(self) -> None:
+        while True:
+            for attempt in self._live("local"):
+                if attempt.key not in self._told and await self._collector.is_published(attempt):
+                    self._published(attempt)
+            self._told &= set(self._state().attempts)
+            await asyncio.sleep(self._rhythm.files)
+
+    def _published(self, attempt: Attempt) -> None:
+        self._told.add(attempt.key)
+        self._tell(ev.WorkPublished(self._clock(), *attempt.key))
+
+    # --- signs of life
+
+    async def signs(self) -> None:
+        while True:
+            await asyncio.sleep(self._rhythm.signs)
+            live = {a.agent_id: a for a in self._live("local") if a.key not in self._told}
+            if live and await self._signs.missing(live.keys()):
+                self.suspect("local")
+
+    # --- hints
+
+    async def hints(self) -> None:
+        async for seen in self._agents.observe():
+            if seen.state in _OVER and any(seen.address.agent_id == a.agent_id for a in self._live()):
+                self.suspect(seen.address.provider)
+
+    def suspect(self, provider: str) -> None:
+        if provider in self._providers:
+            self._providers[provider].wanted.set()
+
+    # --- the judge
+
+    async def listings(self) -> None:
+        """A loop of its own for each provider that is, or was, configured or has agents."""
+        async with asyncio.TaskGroup() as loops:
+            while True:
+                state = self._state()
+                wanted = {pool.provider for pool in state.pools.values()}
+                wanted |= {attempt.provider for attempt in state.attempts.values()}
+                for provider in wanted - set(self._providers):
+                    self._providers[provider] = Suspicion()
+                    loops.create_task(self._listing(provider, self._providers[provider]))
+                await asyncio.sleep(1.0)
+
+    async def _listing(self, provider: str, suspicion: Suspicion) -> None:
+        while True:
+            suspicion.wanted.clear()
+            if not suspicion.listed or any(a.provider == provider for a in self._state().attempts.values()):
+                await self.reconcile(provider)
+                suspicion.listed += 1
+            self.rounds += 1
+            await asyncio.sleep(self._rhythm.listing_at_most)
+            try:
+                async with asyncio.timeout(self._rhythm.listing - self._rhythm.listing_at_most):
+                    await suspicion.wanted.wait()
+            except TimeoutError:
+                pass
+
+    async def reconcile(self, provider: str) -> None:
+        """Hold what mngr says of a provider against what is known."""
+        # Only what was known and not being launched before the question can be judged by the answer.
+        before = {a.agent_id: a for a in self._state().attempts.values() if a.provider == provider}
+        busy = {a.agent_id for a in before.values() if a.key in self._launching}
+        try:
+            listing = await self._agents.list(provider)
+        except MngrFailed as failed:
+            listing = Listing((), (failed.message,))
+        self._note_problems(provider, listing)
+        seen = {agent.address.agent_id: agent for agent in listing.agents}
+        known = {a.agent_id: a for a in self._state().attempts.values()}
+        for agent_id in before.keys() & known.keys() - busy:
+            await self._judge(known[agent_id], seen.get(agent_id), listing.complete)
+        strays = [agent for agent_id, agent in seen.items() if agent_id not in known and self._is_stray(agent)]
+        for agent in strays:
+            await self._put_away(agent)
+
+    def _note_problems(self, provider: str, listing: Listing) -> None:
+        if listing.complete:
+            self.problems.pop(provider, None)
+        elif self.problems.get(provider) != listing.problems[0]:
+            self.problems[provider] = listing.problems[0]
+            log.warning("provider does not answer", provider=provider, why=listing.problems[0])
+
+    async def _judge(self, attempt: Attempt, seen: SeenAgent | None, complete: bool) -> None:
+        """Cases: a launch of the last daemon's, and a live agent that runs, is over, or is not there."""
+        now = self._clock()
+        if attempt.stage is Stage.LAUNCHING:
+            self._resolve(attempt, seen, complete)
+        if attempt.stage is not Stage.LIVE or attempt.key in self._told:
+            return
+        if seen is None and not complete:
+            return
+        if seen is not None and seen.state not in _OVER and attempt.provider == "local":
+            return
+        try:
+            published = await self._collector.is_published(attempt)
+        except DeviceFailed:
+            return
+        if published:
+            self._published(attempt)
+        elif seen is None or seen.state in _OVER:
+            how = "mngr does not list it any more" if seen is None else f"its program is gone ({seen.state})"
+            self._tell(ev.AgentVanished(now, *attempt.key, detail=how))
+
+    def _resolve(self, attempt: Attempt, seen: SeenAgent | None, complete: bool) -> None:
+        now = self._clock()
+        if seen is None:
+            if complete:
+                self._tell(ev.LaunchFailed(now, *attempt.key, reason="interrupted", detail="no agent was made"))
+        elif seen.state in _OVER:
+            host_id, detail = seen.address.host_id, f"it was found {seen.state}"
+            self._tell(ev.LaunchInterrupted(now, *attempt.key, host_id=host_id, detail=detail))
+        else:
+            self._tell(ev.LaunchSucceeded(now, *attempt.key, host_id=seen.address.host_id, adopted=True))
+
+    # --- agents of ours that nobody knows
+
+    def _is_stray(self, agent: SeenAgent) -> bool:
+        """Of this installation's own making, by its label, and not kept for a person to look at."""
+        return agent.labels.get(INSTALLATION) == self._state().installation and KEPT not in agent.labels
+
+    async def _put_away(self, agent: SeenAgent) -> None:
+        attempt = _attempt_of(agent)
+        if attempt is None or attempt.key in self._launching:
+            return
+        try:
+            if (batch := self._state().batches.get(attempt.key.batch)) is not None:
+                await self._collector.rescue(batch, attempt)
+            await self._agents.destroy([address_of(attempt)])
+        except SupervisorError as failed:
+            log.warning("can't put away a stray agent", agent=agent.name, why=failed.message)
+            return
+        self._tell(ev.OrphanDestroyed(self._clock(), agent_id=agent.address.agent_id, agent_name=agent.name))
+
+
+def _attempt_of(agent: SeenAgent) -> Attempt | None:
+    labels = agent.labels
+    try:
+        key = AttemptKey(labels[BATCH], int(labels[JOB]), int(labels[ATTEMPT]))
+    except (KeyError, ValueError):
+        return None
+    return Attempt(
+        key=key,
+        agent_id=agent.address.agent_id,
+        agent_name=agent.name,
+        pool="",
+        provider=agent.address.provider,
+        host=agent.host_name,
+        new_host=False,
+        started_at=0.0,
+        stage=Stage.RELEASING,
+        host_id=agent.address.host_id,
+    )
