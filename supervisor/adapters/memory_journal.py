@@ -1,0 +1,52 @@
+"""The journal in memory: for tests, and for whatever need not outlive its process."""
+
+from collections.abc import Iterator, Sequence
+
+from supervisor.model.event import BatchEvent, Event, JobEvent
+from supervisor.ports import Record, SealedBatch
+
+
+class MemoryJournal:
+    def __init__(self, installation: str = "000000000000") -> None:
+        self.installation = installation
+        self._records: list[Record] = []
+        self._sealed: dict[str, SealedBatch] = {}
+
+    async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
+        last = len(self._records)
+        self._records += [Record(seq, event) for seq, event in enumerate(events, start=last + 1)]
+        self._sealed |= {each.id: each for each in sealed}
+        return len(self._records)
+
+    def replay(self) -> Iterator[Record]:
+        return (record for record in self._records if _batch(record.event) not in self._sealed)
+
+    async def read(
+        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False
+    ) -> list[Record]:
+        found = [
+            record
+            for record in self._records[after:]
+            if (not batch or _batch(record.event) == batch) and (not job or _job(record.event) == job)
+        ]
+        return found[-limit:] if newest else found[:limit]
+
+    async def sealed(self, *, limit: int = 100) -> list[SealedBatch]:
+        return list(reversed(self._sealed.values()))[:limit]
+
+    async def sealed_batch(self, batch: str) -> SealedBatch | None:
+        return self._sealed.get(batch)
+
+    async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return sorted(batch for batch in self._sealed if batch.startswith(prefix))[:limit]
+
+    async def close(self) -> None:
+        pass
+
+
+def _batch(event: Event) -> str:
+    return event.batch if isinstance(event, BatchEvent) else ""
+
+
+def _job(event: Event) -> int:
+    return event.job if isinstance(event, JobEvent) else 0
