@@ -1,0 +1,100 @@
+"""What a test does: the commands it runs, and whether it expects any of them to fail."""
+
+import ast
+from dataclasses import dataclass
+
+RUNNERS = {"run", "spawn", "record", "terminal"}
+UNKNOWN = "\0"  # what a part of a command is that only running the test would tell
+
+_LEAVES = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    commands: tuple[str, ...] = ()
+    is_unhappy: bool = False
+
+    @property
+    def label(self) -> str:
+        return "unhappy" if self.is_unhappy else "happy"
+
+
+def conduct_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[list[ast.Call], Conduct]:
+    """Every call in a test's body in source order, and what they say about it."""
+    fixtures = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+    calls: list[ast.Call] = []
+    known: dict[str, str] = {}
+    is_unhappy = False
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Call):
+            calls.append(node)
+        elif isinstance(node, ast.Assert):
+            is_unhappy = is_unhappy or _asserts_failure(node.test)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            known[node.targets[0].id] = _text(node.value, known)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                pending.extend(item for item in value if isinstance(item, ast.AST) and not isinstance(item, _LEAVES))
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                pending.append(value)
+    calls.sort(key=lambda call: (call.lineno, call.col_offset))
+    commands = tuple(command for call in calls if (command := _command(call, fixtures, known)) is not None)
+    return calls, Conduct(commands, is_unhappy or any(_expects_failure(call) for call in calls))
+
+
+def _command(call: ast.Call, fixtures: set[str], known: dict[str, str]) -> str | None:
+    """The command line of `e2e.run("…")` and its like, where `e2e` is a fixture of the test."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in RUNNERS or not call.args:
+        return None
+    receiver = function.value
+    is_fixture = isinstance(receiver, ast.Name) and receiver.id in fixtures
+    is_member = isinstance(receiver, ast.Attribute) and receiver.attr == "e2e"
+    return _text(call.args[0], known) if is_fixture or is_member else None
+
+
+def _text(node: ast.expr, known: dict[str, str]) -> str:
+    """As much of a string as its source tells: literals, their sums, and names set to them in the test."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(value, known) for value in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _text(node.left, known) + _text(node.right, known)
+    return known.get(node.id, UNKNOWN) if isinstance(node, ast.Name) else UNKNOWN
+
+
+def _expects_failure(call: ast.Call) -> bool:
+    """`.to_fail()`, `.to_have_exit_code(3)`, `.not_.to_succeed()`."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    if function.attr == "to_have_exit_code":
+        return bool(call.args) and _is_nonzero(call.args[0])
+    is_negated = isinstance(function.value, ast.Attribute) and function.value.attr == "not_"
+    return function.attr == ("to_succeed" if is_negated else "to_fail")
+
+
+def _asserts_failure(node: ast.expr) -> bool:
+    """`assert result.exit_code != 0`, `== 3`, `> 0`, `in (1, 2)`, alone or beside other conditions."""
+    if isinstance(node, ast.BoolOp):
+        return any(_asserts_failure(value) for value in node.values)
+    if not isinstance(node, ast.Compare):
+        return False
+    left, operator, right = node.left, node.ops[0], node.comparators[0]
+    if not isinstance(left, ast.Attribute) or left.attr not in {"exit_code", "returncode"}:
+        return False
+    if isinstance(operator, ast.NotEq | ast.Gt):
+        return isinstance(right, ast.Constant) and right.value == 0
+    if isinstance(operator, ast.In) and isinstance(right, ast.Tuple | ast.List | ast.Set):
+        return all(_is_nonzero(element) for element in right.elts)
+    return isinstance(operator, ast.Eq) and _is_nonzero(right)
+
+
+def _is_nonzero(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_nonzero(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value != 0
