@@ -1,0 +1,93 @@
+"""The target is a real tool whose tests fail just where defects.json says so."""
+
+import ast
+import json
+import textwrap
+from pathlib import Path
+
+from supervisor.model.ledger import Fate
+from supervisor.model.outcome import Outcome
+from supervisor.rehearsal import TARGET, lay_out
+from tests.rehearsal.stage import KNOWN, SEEDS, clone, commit, failures, git
+
+TESTS = sorted((TARGET / "tests" / "e2e").glob("test_*.py"))
+
+
+def cited(function: ast.FunctionDef) -> str:
+    _, _, block = (ast.get_docstring(function) or "").partition("Tutorial block:")
+    return textwrap.dedent(block).strip()
+
+
+def functions() -> dict[str, ast.FunctionDef]:
+    return {
+        f"{file.relative_to(TARGET)}::{found.name}": found
+        for file in TESTS
+        for found in ast.parse(file.read_text()).body
+        if isinstance(found, ast.FunctionDef)
+    }
+
+
+def tutorial_blocks() -> list[str]:
+    chunks = (TARGET / "tutorial.sh").read_text().split("\n\n")[1:]
+    is_command = [any(line and not line.startswith("#") for line in chunk.splitlines()) for chunk in chunks]
+    return [chunk.strip() for chunk, yes in zip(chunks, is_command, strict=True) if yes]
+
+
+def test_its_suite_fails_exactly_where_a_defect_is_seeded(target: Path) -> None:
+    assert failures(target) == {test for test, seed in SEEDS.items() if not seed["passes_before"]}
+
+
+def test_tutorial_and_tests_cite_each_other_completely() -> None:
+    blocks = tutorial_blocks()
+    cites = {test: cited(function) for test, function in functions().items()}
+    assert len(blocks) >= 20
+    assert len(cites) >= 30
+    assert set(cites.values()) == set(blocks)
+    assert len(set(blocks)) == len(blocks)
+
+
+def test_every_seed_names_a_test_that_there_is() -> None:
+    assert set(SEEDS) <= set(functions())
+    assert KNOWN["default"]["expected"]["outcome"] == Outcome.CLEAN
+
+
+def test_every_outcome_but_cancelled_is_rehearsed() -> None:
+    """Cancelling is what people do."""
+    assert {seed["expected"]["outcome"] for seed in SEEDS.values()} == set(Outcome) - {Outcome.CANCELLED}
+    assert {seed["expected"]["ledger"] for seed in SEEDS.values()} < set(Fate)
+
+
+def test_every_kind_of_defect_is_there_often_enough() -> None:
+    kinds = [seed["defect"] for seed in SEEDS.values()]
+    least = {"implementation": 4, "test": 4, "weak": 4, "tutorial": 1, "docs": 1, "missing": 1}
+    assert all(kinds.count(kind) >= wanted for kind, wanted in least.items())
+    raised = {escalation["kind"] for seed in SEEDS.values() for escalation in seed.get("escalations", [])}
+    assert raised == {"UNCAUGHT_BUG", "SHARED_PATTERN", "BLOCKER"}
+
+
+def test_it_is_laid_out_the_same_every_time(target: Path, tmp_path: Path) -> None:
+    lay_out(tmp_path / "again")
+    assert git(target, "rev-parse", "HEAD") == git(tmp_path / "again", "rev-parse", "HEAD")
+    assert git(target, "rev-list", "--count", "HEAD") == "1"
+    assert git(target, "status", "--porcelain", "--ignored=no") == ""
+
+
+def test_repeated_changes_are_one_patch_to_git(target: Path, tmp_path: Path) -> None:
+    """Those who mend the common stock make the same patch; those who begin alike add the same line elsewhere."""
+    repo = clone(target, tmp_path / "repo")
+    patches: dict[str, list[str]] = {}
+    added: dict[str, set[str]] = {}
+    for seed in SEEDS.values():
+        if group := seed.get("identical") or seed.get("alike"):
+            made = commit(repo, seed["changes"][0])
+            git(repo, "reset", "--quiet", "--hard", "origin/main")
+            diff = git(repo, "diff", "-U0", f"{made}^", made)
+            (tmp_path / "diff").write_text(diff + "\n")
+            patch_id = git(repo, "-c", "alias.id=!git patch-id --stable <" + str(tmp_path / "diff"), "id")
+            patches.setdefault(group, []).append(patch_id.split()[0])
+            added.setdefault(group, set()).update(line for line in diff.splitlines() if line.startswith("+ "))
+    assert len(patches["keep-in-kg"]) == 3
+    assert len(set(patches["keep-in-kg"])) == 1
+    assert len(set(patches["begin-with-new"])) == 3
+    assert len(added["begin-with-new"]) == 1
+    assert json.dumps(sorted(patches)) == '["begin-with-new", "keep-in-kg"]'
