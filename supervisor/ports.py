@@ -22,6 +22,11 @@ type MngrReason = Literal[
     "missing",  # there is no mngr to run
 ]
 
+#: The labels of every agent, by which an installation knows its own again.
+INSTALLATION, BATCH, JOB, ATTEMPT = "supervisor", "supervisor_batch", "supervisor_job", "supervisor_attempt"
+#: And of those that were stopped and kept for a person to look at.
+KEPT = "supervisor_kept"
+
 type AgentState = Literal["running", "waiting", "blocked", "done", "stopped", "replaced", "unknown"]
 
 
@@ -70,6 +75,10 @@ class AgentAddress:
     agent_id: str
     host_id: str
     provider: str
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> "AgentAddress":
+        return cls(attempt.agent_id, attempt.host_id, attempt.provider)
 
     def __str__(self) -> str:
         # Without a host it is looked for everywhere: slower, but it is found if it exists.

@@ -92,6 +92,8 @@ class Loop:
         self.state, self.inbox = state, Inbox()
         self._journal, self._clock, self._perform, self._seal = journal, clock, perform, seal
         self._watchers: list[Callable[[State, Iterable[Event]], None]] = []
+        #: what happens is still written down, but nothing new is started
+        self.is_stopping = False
 
     def watch(self, watcher: Callable[[State, Iterable[Event]], None]) -> None:
         """Call it with the new state and the events that led there, after they are written."""
@@ -99,7 +101,7 @@ class Loop:
 
     async def run(self) -> None:
         while True:
-            due = next_at(self.state)
+            due = None if self.is_stopping else next_at(self.state)
             wait = LONGEST_SLEEP_SECONDS if due is None else min(max(0.0, due - self._clock()), LONGEST_SLEEP_SECONDS)
             await self.turn(await self.inbox.take(wait))
 
@@ -111,7 +113,8 @@ class Loop:
                 answers.append(turn.answer(message, now))
             else:
                 turn.hear(message)
-        turn.settle(now)
+        if not self.is_stopping:
+            turn.settle(now)
         if turn.events and not await self._written(turn, messages):
             return
         self.state = turn.state

@@ -12,16 +12,12 @@ from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
 from supervisor.model.state import State
-from supervisor.ports import AgentAddress, Agents, Collector, Integrator, Judge, Orders
+from supervisor.ports import KEPT, AgentAddress, Agents, Collector, Integrator, Judge, Orders
 
 log = structlog.get_logger()
 
 #: What failed is tried again after this, doubling to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
-
-
-def address_of(attempt: Attempt) -> AgentAddress:
-    return AgentAddress(attempt.agent_id, attempt.host_id, attempt.provider)
 
 
 class Performer:
@@ -58,6 +54,24 @@ class Performer:
                 return self._integrate(state.batches[effect.batch], effect.number)
             case _:
                 return None
+
+    def failed(self, effect: Effect, why: str) -> ev.Event:
+        """What to say when an effect ended in a bug."""
+        now = self._clock()
+        later = now + LONGEST_RETRY_SECONDS
+        match effect:
+            case Launch():
+                return ev.LaunchFailed(now, *effect.attempt.key, reason="garbage", detail=why)
+            case Collect():
+                return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
+            case Verify():
+                return ev.WorkVerified(now, effect.batch, effect.job, effect.attempt, outcome="failed", detail=why)
+            case Release():
+                return ev.ReleaseFailed(now, *effect.attempt.key, detail=why, retry_at=later)
+            case Integrate():
+                return ev.IntegrationFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
+            case _:
+                raise AssertionError(f"{effect} has nothing to perform")
 
     def _retry_at(self, tries: int) -> float:
         return self._clock() + min(RETRY_SECONDS * 2.0**tries, LONGEST_RETRY_SECONDS)
@@ -117,10 +131,10 @@ class Performer:
     async def _release(self, attempt: Attempt) -> ev.Event:
         try:
             if attempt.keep and attempt.host_id:
-                await self._agents.stop([address_of(attempt)])
-                await self._agents.label(address_of(attempt), {KEPT: "true"})
+                await self._agents.stop([AgentAddress.of(attempt)])
+                await self._agents.label(AgentAddress.of(attempt), {KEPT: "true"})
             else:
-                await self._agents.destroy([address_of(attempt)])
+                await self._agents.destroy([AgentAddress.of(attempt)])
         except MngrFailed as failed:
             if failed.reason != "no-such-agent":
                 retry_at = self._retry_at(attempt.tries)
@@ -134,17 +148,3 @@ class Performer:
             retry_at = self._clock() + LONGEST_RETRY_SECONDS
             return ev.IntegrationFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
         return ev.IntegrationEnded(self._clock(), batch.id, number, ledger=done.ledger, branch=done.branch)
-
-
-#: Labels by which an installation knows its agents again.
-INSTALLATION, BATCH, JOB, ATTEMPT, KEPT = (
-    "supervisor",
-    "supervisor_batch",
-    "supervisor_job",
-    "supervisor_attempt",
-    "supervisor_kept",
-)
-
-
-def labels(installation: str, key: AttemptKey) -> dict[str, str]:
-    return {INSTALLATION: installation, BATCH: key.batch, JOB: str(key.job), ATTEMPT: str(key.attempt)}

@@ -18,12 +18,23 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from supervisor.daemon.perform import ATTEMPT, BATCH, INSTALLATION, JOB, KEPT, address_of
 from supervisor.errors import DeviceFailed, MngrFailed, SupervisorError
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.state import State
-from supervisor.ports import Agents, Collector, Listing, LocalSigns, SeenAgent
+from supervisor.ports import (
+    ATTEMPT,
+    BATCH,
+    INSTALLATION,
+    JOB,
+    KEPT,
+    AgentAddress,
+    Agents,
+    Collector,
+    Listing,
+    LocalSigns,
+    SeenAgent,
+)
 
 log = structlog.get_logger()
 
@@ -211,7 +222,7 @@ class Watch:
         try:
             if (batch := self._state().batches.get(attempt.key.batch)) is not None:
                 await self._collector.rescue(batch, attempt)
-            await self._agents.destroy([address_of(attempt)])
+            await self._agents.destroy([AgentAddress.of(attempt)])
         except SupervisorError as failed:
             log.warning("can't put away a stray agent", agent=agent.name, why=failed.message)
             return

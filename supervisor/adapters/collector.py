@@ -1,0 +1,80 @@
+"""Brings home what an agent published, or what it left: fetched from its host, unpacked, and kept under a ref."""
+
+import asyncio
+from pathlib import Path
+
+from supervisor.adapters.archive import unpack
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.paths import PUBLISH, PUBLISHED, RESCUED, Paths
+from supervisor.errors import DeviceFailed, Hostile, MngrFailed
+from supervisor.flow.claims import claimed
+from supervisor.model.attempt import Attempt
+from supervisor.model.batch import Batch
+from supervisor.model.publication import Publication
+from supervisor.ports import AgentAddress, Agents, Collection
+
+#: A rescue commits and bundles whatever lies in a work directory.
+RESCUE_SECONDS = 120.0
+
+
+class WorkCollector:
+    def __init__(self, agents: Agents, store: GitStore, paths: Paths) -> None:
+        self._agents, self._store, self._paths = agents, store, paths
+
+    async def is_published(self, attempt: Attempt) -> bool:
+        if attempt.provider == "local":
+            # Asked ten times a second for every agent: a stat of a local file does not need a thread.
+            return (self._agents.state_dir(attempt.agent_id) / PUBLISHED).exists()
+        look = f'test -f "$MNGR_AGENT_STATE_DIR/{PUBLISHED}" && echo published'
+        return "published" in (await self._agents.exec(AgentAddress.of(attempt), look)).stdout
+
+    async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
+        publication = await self._unpacked(attempt, PUBLISHED)
+        report = publication.outcome
+        if report is None or not publication.believable:
+            refusal = publication.refusals[0] if publication.refusals else None
+            reason, message = (refusal.reason, refusal.message) if refusal else ("no-outcome", "it holds no outcome")
+            raise Hostile(message, reason=reason)
+        head, commits = "", 0
+        if publication.bundle is not None:
+            imported = await self._store.import_bundle(
+                Path(batch.repo), publication.bundle, attempt.key, base=batch.base, head=publication.meta.head
+            )
+            head, commits = imported.head, imported.commits
+        claim, detail = claimed(report, commits)
+        return Collection(head, commits, claim, detail)
+
+    async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
+        address = AgentAddress.of(attempt)
+        try:
+            command = f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}" --rescue'
+            said = await self._agents.exec(address, command, timeout=RESCUE_SECONDS)
+        except MngrFailed as failed:
+            if failed.reason == "no-such-agent":
+                return Collection(detail="the agent is gone, with all it had")
+            raise
+        if not said.success:
+            return Collection(detail=f"nothing could be rescued: {said.stderr.strip()[-200:]}")
+        publication = await self._unpacked(attempt, RESCUED)
+        if publication.bundle is None:
+            return Collection(detail="it left no work")
+        imported = await self._store.import_bundle(
+            Path(batch.repo), publication.bundle, attempt.key, base=batch.base, rescued=True
+        )
+        return Collection(imported.head, imported.commits, detail="; ".join(publication.meta.notes))
+
+    async def _unpacked(self, attempt: Attempt, name: str) -> Publication:
+        into = self._paths.attempt(attempt.key) / Path(name).stem
+        if attempt.provider == "local":
+            return await asyncio.to_thread(unpack, self._agents.state_dir(attempt.agent_id) / name, into)
+        address = AgentAddress.of(attempt)
+        where = (await self._agents.exec(address, 'echo "$MNGR_AGENT_STATE_DIR"')).stdout.strip()
+        if not where.startswith("/"):
+            raise DeviceFailed(f"can't tell where the agent {attempt.agent_name} keeps its state")
+        archive = into.with_suffix(".tar")
+        await asyncio.to_thread(archive.parent.mkdir, parents=True, exist_ok=True)
+        try:
+            await self._agents.pull(address, f"{where}/{name}", archive)
+            return await asyncio.to_thread(unpack, archive, into)
+        finally:
+            await asyncio.to_thread(archive.unlink, missing_ok=True)

@@ -1,0 +1,115 @@
+"""What mngr is asked for on behalf of an attempt: the agent contract, as environment, files and a branch."""
+
+import os
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+from supervisor.adapters.paths import OUTCOME, PROMPT, PUBLISH, Paths
+from supervisor.errors import Misconfigured
+from supervisor.model.attempt import Attempt
+from supervisor.model.batch import Batch, Profile
+from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, Place
+
+#: The branch of a batch's source checkout that its agents start from.
+BASE_BRANCH = "base"
+
+CREDENTIAL = "credential:"
+
+#: Added when the machine where the agent runs has no git identity.
+IDENTITY = (
+    "git config user.name >/dev/null || git config user.name 'agent-supervisor'",
+    "git config user.email >/dev/null || git config user.email 'agent-supervisor@localhost'",
+)
+
+
+class ContractOrders:
+    def __init__(self, paths: Paths, installation: str, credentials: Path | None) -> None:
+        self._paths, self._installation, self._credentials = paths, installation, credentials
+        self._agents = Path(str(files("supervisor.agents")))
+
+    def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
+        profile, key = batch.profile, attempt.key
+        kind, args, more = self._program(profile)
+        return AgentOrder(
+            id=attempt.agent_id,
+            name=attempt.agent_name,
+            place=Place(attempt.provider, attempt.host, attempt.new_host),
+            type=kind,
+            args=args,
+            source=self._paths.batch(batch.id) / "source",
+            base=BASE_BRANCH,
+            branch=f"supervisor/{key.batch}/{key.job}-{key.attempt}",
+            transfer="git-worktree" if profile.transfer == "git-worktree" else "git-mirror",
+            labels={
+                INSTALLATION: self._installation,
+                BATCH: key.batch,
+                JOB: str(key.job),
+                ATTEMPT: str(key.attempt),
+            },
+            env={**self._contract(batch, attempt), **self._extra(profile)},
+            state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
+            files={PROMPT: self._prompt(batch, attempt), PUBLISH: self._agents / "publish", **more},
+            provision=(*IDENTITY, *([profile.setup] if profile.setup else [])),
+            message=f"Read {PROMPT} in $MNGR_AGENT_STATE_DIR and do what it says." if kind != "command" else "",
+        )
+
+    def _program(self, profile: Profile) -> tuple[str, tuple[str, ...], dict[str, Path]]:
+        """The mngr type, its arguments, and files that it needs on its host."""
+        if profile.agent == "rehearsal":
+            return "command", (str(self._agents / "rehearsal.py"), *profile.agent_args), {}
+        if profile.agent == "command":
+            if not profile.command:
+                raise Misconfigured(f'profile {profile.name} has agent = "command" and no command')
+            return "command", profile.command + profile.agent_args, {}
+        return profile.agent, profile.agent_args, {}
+
+    def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
+        job = batch.job(attempt.key.job)
+        return {
+            "SUPERVISOR_BATCH": batch.id,
+            "SUPERVISOR_JOB": batch.job_id(job.number),
+            "SUPERVISOR_ATTEMPT": str(attempt.key.attempt),
+            "SUPERVISOR_ROLE": "tester",
+            "SUPERVISOR_BASE": batch.base,
+            "SUPERVISOR_TEST": job.test,
+            "SUPERVISOR_RUN": run_command(batch.profile, job.test),
+            "SUPERVISOR_PUBLISH": f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}"',
+        }
+
+    def _extra(self, profile: Profile) -> dict[str, str]:
+        return {name: self._value(name, value) for name, value in profile.env.items()}
+
+    def _value(self, name: str, value: str) -> str:
+        if not value.startswith(CREDENTIAL):
+            return value
+        credential = value.removeprefix(CREDENTIAL)
+        if self._credentials is None or "/" in credential:
+            raise Misconfigured(f"{name} wants the credential {credential}, and there is no directory of credentials")
+        try:
+            return (self._credentials / credential).read_text().rstrip("\n")
+        except OSError as error:
+            raise Misconfigured(f"{name} wants the credential {credential}: {error.strerror}") from error
+
+    def _prompt(self, batch: Batch, attempt: Attempt) -> Path:
+        path = self._paths.attempt(attempt.key) / "prompt.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        job = batch.job(attempt.key.job)
+        path.write_text(
+            f"Work on the test {job.test}. Run it with: {run_command(batch.profile, job.test)}\n\n"
+            "Commit on your branch and write your outcome to $SUPERVISOR_OUTCOME.\n"
+            'End with: sh -c "$SUPERVISOR_PUBLISH"\n'
+        )
+        return path
+
+
+def run_command(profile: Profile, *tests: str) -> str:
+    """The exact command that runs a test within its time; `timeout` works whatever plugins the target has."""
+    limit = f"{profile.test_timeout_seconds:g}"
+    return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *profile.pytest_args, *tests])
+
+
+def credentials_directory() -> Path | None:
+    """Where systemd puts the service's credentials: readable by the daemon, inherited by nobody."""
+    found = os.environ.get("CREDENTIALS_DIRECTORY")
+    return Path(found) if found else None

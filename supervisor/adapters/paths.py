@@ -1,0 +1,33 @@
+"""Where things are under the state directory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.model.attempt import AttemptKey
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    state_dir: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.state_dir / "journal.sqlite3"
+
+    @property
+    def repos(self) -> Path:
+        return self.state_dir / "repos"
+
+    def batch(self, batch: str) -> Path:
+        return self.state_dir / "batches" / batch
+
+    def attempt(self, key: AttemptKey) -> Path:
+        """What is kept of an attempt: its prompt, and what it published."""
+        return self.batch(key.batch) / "attempts" / f"{key.job}-{key.attempt}"
+
+
+#: What the agent finds, and leaves, under its own state directory.
+FOLDER = "supervisor"
+PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH = (
+    f"{FOLDER}/{name}" for name in ("published.tar", "rescued.tar", "prompt.md", "outcome.json", "publish")
+)

@@ -1,0 +1,69 @@
+"""Signs of life of this machine's agents: one question to mngr's tmux server, and the kernel's list of children.
+
+mngr types an agent's command into a shell in a pane; when that shell has no child, the program is gone. A shell that
+has only just been started may not have come to it yet, so a program that was never seen gets some patience.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+#: A program that was never seen alive is missed only after this long.
+PATIENCE_SECONDS = 1.5
+DEADLINE_SECONDS = 5.0
+
+
+class TmuxSigns:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = dict(environment)
+        self._seen: set[str] = set()
+        self._asked_since: dict[str, float] = {}
+
+    async def missing(self, agent_ids: Iterable[str]) -> set[str]:
+        wanted, now = set(agent_ids), time.monotonic()
+        self._seen &= wanted
+        self._asked_since = {agent: self._asked_since.get(agent, now) for agent in wanted}
+        panes = await self._panes()
+        if panes is None:
+            return set()
+        missing = set()
+        for agent in wanted:
+            if (pid := panes.get(agent)) is not None and _has_child(pid):
+                self._seen.add(agent)
+            elif agent in self._seen or now - self._asked_since[agent] > PATIENCE_SECONDS:
+                missing.add(agent)
+        return missing
+
+    async def _panes(self) -> dict[str, int] | None:
+        """The shell's process id of each agent; none at all when there is no server; None: can't tell."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *("tmux", "list-panes", "-a", "-F", "#{@mngr_agent_id} #{pane_pid} #{pane_dead}"),
+                env=self._environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+        except OSError:
+            return None
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                output, _ = await process.communicate()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            return None
+        panes: dict[str, int] = {}
+        for line in output.decode(errors="replace").splitlines():
+            match line.split():
+                case [agent, pid, "0"] if pid.isdigit() and agent not in panes:
+                    panes[agent] = int(pid)
+        return panes
+
+
+def _has_child(pid: int) -> bool:
+    try:
+        return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text().strip())
+    except OSError:
+        return False

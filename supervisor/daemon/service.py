@@ -1,0 +1,156 @@
+"""The daemon as a whole: replay, then one task group for the loop, the watchers and what is performed.
+
+A stop detaches: nothing new is started, what is being launched gets a moment to be known, agents live on.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+
+import structlog
+
+from supervisor.daemon.loop import Loop
+from supervisor.daemon.perform import Performer
+from supervisor.daemon.watch import Rhythm, Watch
+from supervisor.flow.history import apply
+from supervisor.model.attempt import Stage
+from supervisor.model.batch import Batch
+from supervisor.model.effect import Effect, Launch
+from supervisor.model.event import DaemonStarted, Event, PoolSpec
+from supervisor.model.request import Configure
+from supervisor.model.state import State
+from supervisor.ports import Agents, Collector, Integrator, Journal, Judge, LocalSigns, Orders, SealedBatch
+
+log = structlog.get_logger()
+
+#: How long a stop waits for launches under way: what is not known then is found out at the next start.
+DETACH_SECONDS = 3.0
+#: Between two looks at how late the loop is.
+LAG_EVERY_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    journal: Journal
+    agents: Agents
+    signs: LocalSigns
+    orders: Orders
+    collector: Collector
+    judge: Judge
+    integrator: Integrator
+    seal: Callable[[Batch], SealedBatch]
+    #: run before anything is decided, with the agents whose launch the last daemon had under way
+    leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
+
+
+class Daemon:
+    def __init__(
+        self,
+        devices: Devices,
+        pools: tuple[PoolSpec, ...],
+        *,
+        rhythm: Rhythm | None = None,
+        observe: bool = False,
+        version: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._devices, self._pools, self._observe, self._version, self._clock = (
+            devices,
+            pools,
+            observe,
+            version,
+            clock,
+        )
+        self._rhythm = rhythm or Rhythm()
+        self._tasks: asyncio.TaskGroup
+        self._stop = asyncio.Event()
+        self.ready = asyncio.Event()
+        self._performing: set[asyncio.Task[None]] = set()
+        self._launching: set[asyncio.Task[None]] = set()
+        #: how late the event loop was, for the last minute
+        self.lags: deque[float] = deque(maxlen=round(60 / LAG_EVERY_SECONDS))
+        self.performer = Performer(
+            agents=devices.agents,
+            orders=devices.orders,
+            collector=devices.collector,
+            judge=devices.judge,
+            integrator=devices.integrator,
+            clock=clock,
+        )
+        self.loop: Loop
+        self.watch: Watch
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Until `stop`. Raises Unreadable when what has happened can't be read."""
+        state = await asyncio.to_thread(self._replayed)
+        launching = [a.agent_id for a in state.attempts.values() if a.stage is Stage.LAUNCHING]
+        await asyncio.to_thread(self._devices.leftovers, launching)
+        self.loop = Loop(state, self._devices.journal, self._clock, self._perform, self._devices.seal)
+        self.watch = Watch(
+            state=lambda: self.loop.state,
+            tell=self.loop.inbox.tell,
+            clock=self._clock,
+            agents=self._devices.agents,
+            collector=self._devices.collector,
+            signs=self._devices.signs,
+            launching=self.performer.launching,
+            rhythm=self._rhythm,
+        )
+        async with asyncio.TaskGroup() as self._tasks:
+            self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
+            running = [self._tasks.create_task(forever) for forever in self._forever()]
+            await self.loop.inbox.ask(Configure(self._pools))
+            self.ready.set()
+            await self._stop.wait()
+            await self._detach()
+            for task in (*running, *self._performing):
+                task.cancel()
+
+    def _replayed(self) -> State:
+        state = State(installation=self._devices.journal.installation)
+        for record in self._devices.journal.replay():
+            state = apply(state, record.event)
+        return state
+
+    def _forever(self) -> list[Coroutine[object, object, None]]:
+        watch = self.watch
+        hints = [watch.hints()] if self._observe else []
+        return [self.loop.run(), watch.files(), watch.signs(), watch.listings(), self._measure_lag(), *hints]
+
+    # --- what is performed
+
+    def _perform(self, effect: Effect) -> None:
+        if (doing := self.performer.doing(self.loop.state, effect)) is not None:
+            task = self._tasks.create_task(self._performed(effect, doing))
+            self._performing.add(task)
+            task.add_done_callback(self._performing.discard)
+            if isinstance(effect, Launch):
+                self._launching.add(task)
+                task.add_done_callback(self._launching.discard)
+
+    async def _performed(self, effect: Effect, doing: Coroutine[object, object, Event]) -> None:
+        try:
+            event = await doing
+        except Exception as bug:
+            # A bug in a device must not take the daemon down in the night: it is one more way to fail.
+            log.exception("bug while performing", effect=type(effect).__name__, began=effect.began)
+            event = self.performer.failed(effect, f"{type(bug).__name__}: {bug}")
+        self.loop.inbox.tell(event)
+
+    async def _detach(self) -> None:
+        self.loop.is_stopping = True
+        if self._launching:
+            await asyncio.wait(self._launching, timeout=DETACH_SECONDS)
+        # What has been said until now is written down before this is answered.
+        await self.loop.inbox.ask(Configure(self._pools))
+
+    async def _measure_lag(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(LAG_EVERY_SECONDS)
+            self.lags.append(time.monotonic() - before - LAG_EVERY_SECONDS)
