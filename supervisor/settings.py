@@ -1,1 +1,0 @@
-"""The configuration: file, environment and flags become one frozen object."""

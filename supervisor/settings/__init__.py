@@ -1,0 +1,12 @@
+"""The configuration: flags, environment, file and defaults become one frozen object.
+
+A key's value comes from the first of these that has one: flag, `SUPERVISOR_…`, file, default. Tables are merged key
+by key, lists are replaced. Names are written as in the file; in the environment `__` stands between a table and its
+key (`SUPERVISOR_MNGR__WARM=false`, `SUPERVISOR_PROFILES__OVERNIGHT__SLOTS=3`), and lists are JSON.
+"""
+
+from supervisor.settings.loading import load, origins
+from supervisor.settings.profiles import pool_specs, resolve
+from supervisor.settings.tables import Settings
+
+__all__ = ["Settings", "load", "origins", "pool_specs", "resolve"]

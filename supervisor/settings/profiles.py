@@ -1,0 +1,79 @@
+"""What the daemon works with: profiles with all that they inherit, pools as the core knows them."""
+
+import os
+from difflib import get_close_matches
+from typing import Any
+
+from supervisor.errors import Misconfigured, NoSuchThing
+from supervisor.model.batch import Profile
+from supervisor.model.event import PoolSpec
+from supervisor.settings.tables import PoolTable, ProfileTable, Settings, timezone_name
+
+
+def resolve(settings: Settings, name: str) -> Profile:
+    """The profile of that name, with all that it inherits. `default` is there also where no file has it."""
+    table = _inherited(settings, name)
+    pools = [pool.name for pool in settings.pools]
+    if unknown := [pool for pool in table.pools if pool not in pools]:
+        raise Misconfigured(
+            f"profile {name} wants the pool {unknown[0]}, which is not configured",
+            hint=f"the pools are: {', '.join(pools) or 'none'}",
+        )
+    if table.agent == "command" and not table.command:
+        raise Misconfigured(f'profile {name} has agent = "command" but no command', hint="give its argv as `command`")
+    values = table.model_dump(exclude={"inherits", "select", "budget_tokens"})
+    return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
+
+
+def _inherited(settings: Settings, name: str) -> ProfileTable:
+    chain: list[str] = []
+    values: dict[str, Any] = {}
+    while name:
+        if name in chain:
+            raise Misconfigured(
+                f"profile {chain[0]} inherits itself: {' → '.join([*chain, name])}", hint="break the ring"
+            )
+        table = settings.profiles.get(name)
+        if table is None and name != "default":
+            raise _no_profile(settings, name, chain)
+        table = table or ProfileTable()
+        values = _over(table.model_dump(exclude_unset=True), values)
+        chain.append(name)
+        name = table.inherits
+    return ProfileTable.model_validate(values)
+
+
+def _over(inherited: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Own values win; the variables of `env` are inherited one by one."""
+    env = {**inherited.get("env", {}), **own.get("env", {})}
+    return inherited | own | ({"env": env} if env else {})
+
+
+def _no_profile(settings: Settings, name: str, chain: list[str]) -> Misconfigured | NoSuchThing:
+    known = sorted({"default", *settings.profiles})
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the profiles are: {', '.join(known)}"
+    if chain:
+        return Misconfigured(f"profile {chain[-1]} inherits {name}, which does not exist", hint=hint)
+    return NoSuchThing(f"there is no profile {name}", hint=hint)
+
+
+def pool_specs(settings: Settings) -> tuple[PoolSpec, ...]:
+    def spec(pool: PoolTable) -> PoolSpec:
+        makes_hosts = pool.provider != "local" and not pool.hosts
+        per_host = pool.agents_per_host if makes_hosts else 0
+        return PoolSpec(pool.name, pool.provider, pool.slots, pool.hosts, per_host)
+
+    return tuple(spec(pool) for pool in settings.pools)
+
+
+def local_timezone() -> str:
+    """The IANA name of this machine's time zone."""
+    found = os.environ.get("TZ", "").lstrip(":")
+    if not found:
+        link = os.path.realpath("/etc/localtime")
+        found = link.partition("zoneinfo/")[2]
+    try:
+        return timezone_name(found)
+    except ValueError:
+        return "UTC"

@@ -1,0 +1,148 @@
+"""Every key of the configuration, its type and its default."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from supervisor import paths
+from supervisor.flow import window
+
+PREFIX = "SUPERVISOR_"
+
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+_CREDENTIAL = re.compile(r"credential:[A-Za-z0-9_.-]+")
+
+
+def _absolute(path: Path) -> Path:
+    path = path.expanduser()
+    if not path.is_absolute():
+        raise ValueError(f"{path} is not an absolute path")
+    return path
+
+
+def _window(text: str) -> str:
+    if text:
+        window.parse(text)
+    return text
+
+
+def timezone_name(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError) as error:
+        raise ValueError(f"{name!r} is not a time zone such as Europe/Berlin") from error
+    return name
+
+
+def _environment(env: dict[str, str]) -> dict[str, str]:
+    for name, value in env.items():
+        if not _ENV_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} can't be the name of a variable")
+        if name.startswith(PREFIX):
+            raise ValueError(f"{name} belongs to the agent contract, which sets it")
+        if value.startswith("credential:") and not _CREDENTIAL.fullmatch(value):
+            raise ValueError(f"{name} must name a credential file, such as credential:api-key")
+    return env
+
+
+type AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+type Words = tuple[str, ...]
+type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+type Name = Annotated[str, Field(pattern=_NAME)]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MngrTable(Table):
+    command: Annotated[str, Field(min_length=1)] = "mngr"
+    warm: bool = True
+    call_timeout_seconds: Seconds = 60
+    #: HOME of every mngr call, and so of local agents; must stay the same while agents live
+    home: AbsolutePath | None = None
+    #: where the tmux server of local agents has its socket; must stay the same while agents live
+    tmux_tmpdir: AbsolutePath | None = None
+    #: whether `mngr observe` gives hints between listings; auto: where this mngr can
+    observe: Literal["auto", "always", "never"] = "auto"
+    #: how often the agents of each provider are listed
+    list_seconds: Seconds = 30
+
+
+class PoolTable(Table):
+    name: Name
+    provider: Name = "local"
+    hosts: Words = ()
+    agents_per_host: Annotated[int, Field(ge=1)] = 4
+    slots: Annotated[int, Field(ge=0, le=100_000)] = 4
+
+
+class ProfileTable(Table):
+    inherits: str = ""
+    agent: Annotated[str, Field(min_length=1)] = "claude"
+    agent_args: Words = ("--dangerously-skip-permissions",)
+    command: Words = ()
+    pools: Annotated[Words, Field(min_length=1)] = ("local",)
+    slots: Annotated[int, Field(ge=0)] = 0
+    transfer: Literal["git-mirror", "git-worktree"] = "git-mirror"
+    keep_agents: Literal["all", "failed", "none"] = "failed"
+    setup: str = ""
+    pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
+    env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    job_timeout_seconds: Seconds = 3600
+    stall_timeout_seconds: Seconds = 600
+    retries: Annotated[int, Field(ge=0)] = 1
+    test_timeout_seconds: Seconds = 120
+    verify_runs: Annotated[int, Field(ge=0)] = 2
+    integrator: bool = True
+    select: Literal["all", "changed", "failed"] = "all"
+    window: Annotated[str, AfterValidator(_window)] = ""
+    #: of the window; "": this machine's
+    timezone: Annotated[str, AfterValidator(lambda name: name and timezone_name(name))] = ""
+    budget_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class Settings(BaseSettings):
+    """All of it. `load` makes one; nothing changes it."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    state_dir: AbsolutePath = Field(default_factory=paths.state_dir)
+    socket: AbsolutePath = Field(default_factory=paths.socket)
+    mngr: MngrTable = MngrTable()
+    pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
+    profiles: dict[Name, ProfileTable] = {}
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """`load` reads the sources itself, to know where each value comes from."""
+        return (init_settings,)
+
+    @property
+    def mngr_home(self) -> Path:
+        return self.mngr.home or self.state_dir / "home"
+
+    @property
+    def tmux_tmpdir(self) -> Path:
+        return self.mngr.tmux_tmpdir or self.state_dir / "tmux"
+
+    @model_validator(mode="after")
+    def _pool_names_are_unique(self) -> Self:
+        names = [pool.name for pool in self.pools]
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"there are two pools named {doubled[0]}")
+        return self

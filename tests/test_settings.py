@@ -1,0 +1,170 @@
+"""The configuration: where values come from, what profiles inherit, and what is said of a mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.errors import Misconfigured, NoSuchThing
+from supervisor.model.event import PoolSpec
+from supervisor.settings import Settings, load, origins, pool_specs, resolve
+
+CONFIG = Path(__file__).parent.parent / "config"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def loaded(folder: Path, text: str) -> Settings:
+    return load(written(folder, text))
+
+
+def test_the_defaults_run_four_agents_on_this_machine(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "")
+    assert pool_specs(settings) == (PoolSpec("local", "local", 4),)
+    profile = resolve(settings, "default")
+    assert (profile.agent, profile.pools, profile.pytest) == ("claude", ("local",), ("python", "-m", "pytest"))
+    assert profile.agent_args == ("--dangerously-skip-permissions",)
+    assert settings.mngr_home == settings.state_dir / "home"
+
+
+def test_a_flag_beats_the_environment_which_beats_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, 'state_dir = "/file"\nsocket = "/file.sock"\n[mngr]\nwarm = false\nlist_seconds = 7\n')
+    monkeypatch.setenv("SUPERVISOR_SOCKET", "/env.sock")
+    monkeypatch.setenv("SUPERVISOR_STATE_DIR", "/env")
+    monkeypatch.setenv("SUPERVISOR_MNGR__WARM", "true")
+    monkeypatch.setenv("SUPERVISOR_PROFILES__NIGHT__SLOTS", "3")
+    flags = {"state_dir": "/flag", "socket": None}
+    settings = load(path, flags)
+    assert (settings.state_dir, settings.socket) == (Path("/flag"), Path("/env.sock"))
+    assert (settings.mngr.warm, settings.mngr.list_seconds) == (True, 7)
+    assert resolve(settings, "night").slots == 3
+    found = origins(path, flags)
+    assert found["state_dir"] == "flag"
+    assert found["socket"] == "environment"
+    assert found["mngr.list_seconds"] == f"file {path}"
+
+
+def test_a_profile_inherits_what_it_does_not_say(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path,
+        """
+        [profiles.default]
+        retries = 5
+        env = { A = "1", B = "credential:token" }
+        [profiles.night]
+        inherits = "default"
+        window = "22:00-06:00"
+        timezone = "Europe/Berlin"
+        env = { A = "2" }
+        [profiles.late]
+        inherits = "night"
+        window = "23:00-05:00"
+        """,
+    )
+    late = resolve(settings, "late")
+    assert (late.name, late.retries, late.window, late.timezone) == ("late", 5, "23:00-05:00", "Europe/Berlin")
+    assert late.env == {"A": "2", "B": "credential:token"}
+
+
+def test_only_a_provider_that_makes_hosts_is_told_how_many_agents_fit_on_one(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path,
+        """
+        [[pools]]
+        name = "local"
+        [[pools]]
+        name = "modal"
+        provider = "modal"
+        slots = 100
+        [[pools]]
+        name = "box"
+        provider = "pool"
+        hosts = ["box1", "box2"]
+        """,
+    )
+    assert [spec.agents_per_host for spec in pool_specs(settings)] == [0, 4, 0]
+
+
+MISTAKES = {
+    "sloots = 1": ("sloots is not a key", "socket"),
+    "stat_dir = '/x'": ("stat_dir is not a key", "did you mean `state_dir`?"),
+    "[mngr]\nwram = true": ("mngr.wram is not a key", "did you mean `warm`?"),
+    "[[pools]]\nname = 'a'\nslot = 1": ("pools.0.slot is not a key", "did you mean `slots`?"),
+    "[profiles.a]\nretry = 1": ("profiles.a.retry is not a key", "did you mean `retries`?"),
+    "[profiles.a]\nretries = 'x'": ("profiles.a.retries: input should be a valid integer", "config show"),
+    "[profiles.a]\nwindow = '25:00-06:00'": ("'25:00-06:00' is not a window like 22:00-06:00", "config show"),
+    "[profiles.a]\ntimezone = 'Mars'": ("'Mars' is not a time zone", "config show"),
+    "[profiles.a]\npools = ['moon']": ("wants the pool moon", "the pools are: local"),
+    "[profiles.a]\ninherits = 'b'\n[profiles.b]\ninherits = 'a'": ("inherits itself: a → b → a", "break"),
+    "[profiles.a]\ninherits = 'defalt'": ("inherits defalt, which does not exist", "did you mean default?"),
+    "[profiles.a]\nagent = 'command'": ("but no command", "argv"),
+    "[profiles.a]\nenv = { SUPERVISOR_JOB = '1' }": ("belongs to the agent contract", "config show"),
+    "[profiles.a]\nenv = { A = 'credential:../x' }": ("must name a credential file", "config show"),
+    "[[pools]]\nname = 'a'\n[[pools]]\nname = 'a'": ("two pools named a", "config show"),
+    "state_dir = 'relative'": ("relative is not an absolute path", "config show"),
+    "state_dir = ": ("is not TOML", "correct it"),
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_in_the_file_is_one_sentence_with_a_hint(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Misconfigured) as caught:
+        loaded(tmp_path, text)
+    said, hinted = MISTAKES[text]
+    assert said in caught.value.message
+    assert hinted in caught.value.hint
+    assert "\n" not in caught.value.message
+
+
+def test_a_variable_that_is_nearly_a_key_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUPERVISOR_STATEDIR", "/x")
+    with pytest.raises(Misconfigured, match="SUPERVISOR_STATEDIR is no setting"):
+        loaded(tmp_path, "")
+
+
+def test_a_list_in_the_environment_is_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUPERVISOR_POOLS", '[{"name": "a", "slots": 2}]')
+    assert pool_specs(loaded(tmp_path, "")) == (PoolSpec("a", "local", 2),)
+    monkeypatch.setenv("SUPERVISOR_POOLS", "[")
+    with pytest.raises(Misconfigured, match="SUPERVISOR_POOLS is not JSON"):
+        loaded(tmp_path, "")
+
+
+def test_the_agent_contract_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BATCH", "JOB", "ATTEMPT", "ROLE", "TEST", "RUN", "PROMPT", "OUTCOME", "PUBLISH"):
+        monkeypatch.setenv(f"SUPERVISOR_{name}", "x")
+    loaded(tmp_path, "")
+
+
+def test_a_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="there is no configuration file"):
+        load(tmp_path / "missing.toml")
+
+
+def test_a_profile_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchThing, match="there is no profile overnigth") as caught:
+        resolve(loaded(tmp_path, "[profiles.overnight]"), "overnigth")
+    assert caught.value.hint == "did you mean overnight?"
+
+
+@pytest.mark.parametrize("path", sorted(CONFIG.glob("*.toml")), ids=lambda path: path.name)
+def test_every_example_can_be_used_as_it_is(path: Path) -> None:
+    settings = load(path)
+    for name in {"default", *settings.profiles}:
+        resolve(settings, name)
+
+
+def test_the_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
+    """default.toml has every key as a comment: taken out of the comments, nothing changes."""
+    lines = (CONFIG / "default.toml").read_text().splitlines()
+    settings = loaded(tmp_path, "\n".join(line.removeprefix("#: ") for line in lines))
+    plain = loaded(tmp_path, "")
+    assert resolve(settings, "default") == resolve(plain, "default")
+    assert pool_specs(settings) == pool_specs(plain)
+    assert settings.mngr == plain.mngr
+    table = settings.profiles["default"]
+    assert table.model_fields_set == set(type(table).model_fields) - {"inherits", "budget_tokens", "timezone"}
+    assert settings.mngr.model_fields_set == set(type(settings.mngr).model_fields) - {"home", "tmux_tmpdir"}
