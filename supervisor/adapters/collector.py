@@ -5,7 +5,7 @@ from pathlib import Path
 
 from supervisor.adapters.archive import unpack
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.paths import PUBLISH, PUBLISHED, RESCUED, Paths
+from supervisor.adapters.layout import PUBLISH, PUBLISHED, RESCUED, Layout
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed
 from supervisor.flow.claims import claimed
 from supervisor.model.attempt import Attempt
@@ -18,8 +18,8 @@ RESCUE_SECONDS = 120.0
 
 
 class WorkCollector:
-    def __init__(self, agents: Agents, store: GitStore, paths: Paths) -> None:
-        self._agents, self._store, self._paths = agents, store, paths
+    def __init__(self, agents: Agents, store: GitStore, layout: Layout) -> None:
+        self._agents, self._store, self._layout = agents, store, layout
 
     async def is_published(self, attempt: Attempt) -> bool:
         if attempt.provider == "local":
@@ -64,7 +64,7 @@ class WorkCollector:
         return Collection(imported.head, imported.commits, detail="; ".join(publication.meta.notes))
 
     async def _unpacked(self, attempt: Attempt, name: str) -> Publication:
-        into = self._paths.attempt(attempt.key) / Path(name).stem
+        into = self._layout.attempt(attempt.key) / Path(name).stem
         if attempt.provider == "local":
             return await asyncio.to_thread(unpack, self._agents.state_dir(attempt.agent_id) / name, into)
         address = AgentAddress.of(attempt)

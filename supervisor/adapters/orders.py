@@ -5,7 +5,7 @@ import shlex
 from importlib.resources import files
 from pathlib import Path
 
-from supervisor.adapters.paths import OUTCOME, PROMPT, PUBLISH, Paths
+from supervisor.adapters.layout import OUTCOME, PROMPT, PUBLISH, Layout
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch, Profile
@@ -24,8 +24,8 @@ IDENTITY = (
 
 
 class ContractOrders:
-    def __init__(self, paths: Paths, installation: str, credentials: Path | None) -> None:
-        self._paths, self._installation, self._credentials = paths, installation, credentials
+    def __init__(self, layout: Layout, installation: str, credentials: Path | None) -> None:
+        self._layout, self._installation, self._credentials = layout, installation, credentials
         self._agents = Path(str(files("supervisor.agents")))
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
@@ -37,7 +37,7 @@ class ContractOrders:
             place=Place(attempt.provider, attempt.host, attempt.new_host),
             type=kind,
             args=args,
-            source=self._paths.batch(batch.id) / "source",
+            source=self._layout.batch(batch.id) / "source",
             base=BASE_BRANCH,
             branch=f"supervisor/{key.batch}/{key.job}-{key.attempt}",
             transfer="git-worktree" if profile.transfer == "git-worktree" else "git-mirror",
@@ -92,7 +92,7 @@ class ContractOrders:
             raise Misconfigured(f"{name} wants the credential {credential}: {error.strerror}") from error
 
     def _prompt(self, batch: Batch, attempt: Attempt) -> Path:
-        path = self._paths.attempt(attempt.key) / "prompt.md"
+        path = self._layout.attempt(attempt.key) / "prompt.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         job = batch.job(attempt.key.job)
         path.write_text(

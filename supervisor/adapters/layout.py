@@ -7,7 +7,7 @@ from supervisor.model.attempt import AttemptKey
 
 
 @dataclass(frozen=True, slots=True)
-class Paths:
+class Layout:
     state_dir: Path
 
     @property
