@@ -15,7 +15,6 @@ from supervisor.e2e import jsonpath, polling, subjects
 from supervisor.e2e.polling import Poll
 from supervisor.e2e.result import CommandResult
 
-
 __tracebackhide__ = True  # a failure shows the line of the test, not ours
 
 

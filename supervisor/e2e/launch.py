@@ -28,6 +28,7 @@ class Launch:
     is_interactive: bool = False  # standard input stays open, for `send`
     keep_background: bool = False
     size: Size | None = None  # of a terminal; None: pipes
+    cast: Path | None = None  # where it is recorded
 
 
 @dataclass(frozen=True, slots=True)

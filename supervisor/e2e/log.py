@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from supervisor.e2e.events import EventFile
 from supervisor.e2e.output import HEAD_CHARACTERS, Stream
@@ -51,6 +51,18 @@ class Whole:
             self._file.write(text)
             self._file.flush()
         return ""
+
+
+class Log(Protocol):
+    """What a running command tells of itself."""
+
+    @property
+    def number(self) -> int: ...
+    def start(self, command: str, comment: str, cwd: Path, at: str) -> None: ...
+    def output(self, stream: Stream, text: str) -> None: ...
+    def note(self, text: str) -> None: ...
+    def end(self, result: CommandResult) -> None: ...
+    def path(self, stream: Stream) -> Path | None: ...
 
 
 class CommandLog:

@@ -147,7 +147,7 @@ class Tree:
 
     def orphans(self) -> set[int]:
         """Our new children that belong to this command, the dead ones reaped."""
-        return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not _reap(pid)}
+        return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not reap(pid)}
 
     def _owns(self, pid: int) -> bool:
         token = environment_value(pid, TOKEN)
@@ -155,8 +155,9 @@ class Tree:
 
     def alive(self) -> set[int]:
         """Every live process of the command except its shell, and except what asked to be kept."""
-        found = descendants(self.orphans() | ({self.shell} if self.shell else set())) - {self.shell}
-        return {pid for pid in found if is_alive(pid) and environment_value(pid, KEEP) is None}
+        roots = {pid for pid in self.orphans() if environment_value(pid, KEEP) is None}
+        found = descendants(roots | ({self.shell} if self.shell else set())) - {self.shell}
+        return {pid for pid in found if is_alive(pid)}
 
     def end(self, grace: float, meanwhile: Callable[[float], None] = time.sleep) -> set[int]:
         """Terminate, then kill, the shell and all that belongs to it; says which processes those were."""
@@ -166,7 +167,7 @@ class Tree:
         return self.alive() | ({self.shell} if self.shell in shells and is_alive(self.shell) else set())
 
 
-def _reap(pid: int) -> bool:
+def reap(pid: int) -> bool:
     """Whether the child was dead; an adopted child that nobody waits for would stay a zombie."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid if not is_alive(pid) else False

@@ -7,13 +7,13 @@ of several lines (a private key) is several rules.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 MASK = "[secret]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_VALUE = 6  # a shorter value occurs by chance everywhere: masking it would only hide the output
-_LONGEST_HELD = 4096
+_LONGEST_HELD = 64 * 1024
 _WORD = "[A-Za-z0-9_-]"
 
 
@@ -80,13 +80,29 @@ class Redactor:
     def stream(self) -> "RedactedStream":
         return RedactedStream(self)
 
-    def undecided(self, text: str) -> int:
-        """How many characters at the end of `text` could still become part of a secret."""
+    def decided(self, text: str) -> int:
+        """How much of `text` can be written now: the rest could still become a secret, or is part of one."""
         held = max((_overlap(text, value) for value in self._values), default=0)
         for (start, _), still_open in zip(self._patterns, self._open, strict=True):
             found = still_open.search(text) if start in text else None
             held = max(held, len(text) - found.start() if found else _overlap(text, start))
-        return min(held, _LONGEST_HELD)
+        return self._before_secrets(text, len(text) - min(held, _LONGEST_HELD))
+
+    def _before_secrets(self, text: str, cut: int) -> int:
+        """The nearest place at or before `cut` that is not inside a secret."""
+        while inside := [start for start, end in self._secrets(text) if start < cut < end]:
+            cut = min(inside)
+        return cut
+
+    def _secrets(self, text: str) -> Iterator[tuple[int, int]]:
+        for value in self._values:
+            at = text.find(value)
+            while at >= 0:
+                yield at, at + len(value)
+                at = text.find(value, at + 1)
+        for start, pattern in self._patterns:
+            if start in text:
+                yield from (found.span() for found in pattern.finditer(text))
 
 
 class RedactedStream:
@@ -98,8 +114,7 @@ class RedactedStream:
 
     def feed(self, text: str) -> str:
         text = self._held + text
-        keep = self._redactor.undecided(text)
-        cut = len(text) - keep
+        cut = self._redactor.decided(text)
         self._held = text[cut:]
         return self._redactor.text(text[:cut])
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from supervisor.e2e import launch as launching
 from supervisor.e2e.launch import Launch
-from supervisor.e2e.log import CommandLog
+from supervisor.e2e.log import Log
 from supervisor.e2e.output import Capped, Stream, decoder
 from supervisor.e2e.processes import LeftBehind, Tree, name_of
 from supervisor.e2e.result import TIMED_OUT, CommandResult, exit_of
@@ -39,7 +39,7 @@ class _Channel:
 class Running:
     """One started command. Its `finish` is called once, in any thread, and returns the result."""
 
-    def __init__(self, launch: Launch, log: CommandLog, listener: Listener | None = None) -> None:
+    def __init__(self, launch: Launch, log: Log, listener: Listener | None = None) -> None:
         self.launch = launch
         self.tree = Tree(launch.token)
         self._log = log
@@ -222,6 +222,7 @@ class Running:
             background=self._background,
             stdout_path=self._log.path("stdout"),
             stderr_path=self._log.path("stderr"),
+            cast=self.launch.cast,
         )
 
     def text(self) -> str:

@@ -3,25 +3,36 @@
 import contextlib
 import dataclasses
 import itertools
+import re
+import shlex
+import sys
 import textwrap
 import threading
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from supervisor.e2e import processes
+from supervisor.e2e import connect, processes
 from supervisor.e2e.budget import Budget
-from supervisor.e2e.environment import Home, environment
+from supervisor.e2e.casts import CastFile, new_path
+from supervisor.e2e.environment import COLUMNS, LINES, Home, environment
 from supervisor.e2e.events import EventFile
 from supervisor.e2e.launch import Launch
 from supervisor.e2e.log import CommandLog, summary
+from supervisor.e2e.ptys import Size
 from supervisor.e2e.redact import Redactor, of_this_process
 from supervisor.e2e.result import CommandResult
 from supervisor.e2e.results import TestRecord
-from supervisor.e2e.running import Running
+from supervisor.e2e.running import Listener, Running
 from supervisor.e2e.spawned import Spawned
 from supervisor.e2e.transcript import TranscriptFile
 
+if TYPE_CHECKING:
+    from supervisor.e2e.terminal import Terminal
+
+CAST_VERSION = 3
+TERMINAL_SIZE = Size(COLUMNS, LINES)
 DEFAULT_TIMEOUT = 30.0
 SHELL = ("bash", "-c")
 
@@ -33,7 +44,7 @@ class E2e:
         self.directory = record.directory
         self.home = home.home
         self.cwd = home.work
-        self.env = environment(home, pass_environment)
+        self.env = environment(home, pass_environment) | {connect.DIRECTORY: str(self.directory)}
         self.shell: tuple[str, ...] = SHELL
         self.keep_background = False
         self._root = home
@@ -58,6 +69,7 @@ class E2e:
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         stdin: str | bytes | None = None,
+        tty: bool = False,
         keep_background: bool | None = None,
     ) -> CommandResult:
         """Run a shell command to its end, or to the deadline; nothing it started outlives it unless kept."""
@@ -73,18 +85,37 @@ class E2e:
                 env=env,
                 cwd=cwd,
                 stdin=stdin,
+                tty=tty,
                 keep_background=keep,
             )
 
-        result = self._on_pipes(launch)
+        result = self._recorded(launch) if tty else self._run(launch)
         return dataclasses.replace(result, again=again)
 
-    def _on_pipes(self, launch: Launch) -> CommandResult:
+    def _recorded(self, launch: Launch) -> CommandResult:
+        launch, cast = self._cast(launch, TERMINAL_SIZE, CAST_VERSION)
+        exit_code = 1
+        try:
+            result = self._run(launch, lambda _, text: cast.output(text))
+            exit_code = result.exit_code
+        finally:
+            cast.close(exit_code)
+        return result
+
+    def _cast(self, launch: Launch, size: Size, version: int) -> tuple[Launch, CastFile]:
+        words = re.findall(r"[A-Za-z0-9_.]+", launch.command)
+        path = new_path(self.directory, "-".join(words[:4])[:40] or "terminal")
+        cast = CastFile(path, size, launch.command, self._redactor, version)
+        if launch.comment:
+            cast.marker(launch.comment)
+        return dataclasses.replace(launch, size=size, cast=path), cast
+
+    def _run(self, launch: Launch, listener: Listener | None = None) -> CommandResult:
         if not self._transcript_in_use.acquire(blocking=False):
-            return self._noted(Running(launch, self._log_apart(launch.command)).finish())
+            return self._noted(Running(launch, self._log_apart(launch.command), listener).finish())
         try:
             log = CommandLog(next(self._numbers), self._transcript, self._events, self._redactor)
-            return self._noted(Running(launch, log).finish())
+            return self._noted(Running(launch, log, listener).finish())
         finally:
             self._transcript_in_use.release()
 
@@ -103,6 +134,30 @@ class E2e:
         spawned = Spawned(launch, self._log_apart(command))
         self._spawned.append(spawned)
         return spawned
+
+    def terminal(
+        self,
+        command: str,
+        *,
+        comment: str = "",
+        timeout: float = 600.0,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        size: Size = TERMINAL_SIZE,
+        cast_version: int = CAST_VERSION,
+    ) -> "Terminal":
+        """Start a program in a terminal of its own, recorded as asciicast; it ends with the test at the latest."""
+        from supervisor.e2e.terminal import Terminal  # the one part that needs pyte
+
+        launch, cast = self._cast(self._launch(command, comment, timeout, env, cwd), size, cast_version)
+        terminal = Terminal(launch, self._log_apart(command), cast, size)
+        self._spawned.append(terminal)
+        return terminal
+
+    @property
+    def connect_command(self) -> str:
+        """For mngr's setting of that name: records the terminal of an agent that it would have connected to."""
+        return f"{shlex.quote(sys.executable)} -m supervisor.e2e.connect"
 
     def _launch(
         self,
@@ -158,8 +213,15 @@ class E2e:
         for spawned in self._spawned:
             with contextlib.suppress(AssertionError):
                 self._noted(spawned.stop(self._budget.grace))
+        ended = processes.end(self._recorders, self._budget.grace)  # first, to see the rest as it was
         left = {pid: processes.name_of(pid) for pid in processes.with_token(self._token)}
-        processes.end(lambda: processes.with_token(self._token), self._budget.grace)
         self._record.notes += [f"still running at the end: {each.command}" for each in left.values()]
+        ended |= processes.end(lambda: processes.with_token(self._token), self._budget.grace)
+        for pid in ended:
+            processes.reap(pid)
         self._transcript.close()
         self._events.close()
+
+    def _recorders(self) -> set[int]:
+        marked = processes.with_token(self._token)
+        return {pid for pid in marked if processes.environment_value(pid, processes.KEEP) is not None}

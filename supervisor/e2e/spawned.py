@@ -9,7 +9,7 @@ from typing import Self
 
 from supervisor.e2e import processes
 from supervisor.e2e.launch import Launch
-from supervisor.e2e.log import CommandLog
+from supervisor.e2e.log import Log
 from supervisor.e2e.output import Stream
 from supervisor.e2e.result import CommandResult
 from supervisor.e2e.running import Running
@@ -18,7 +18,7 @@ from supervisor.e2e.running import Running
 class Spawned:
     """A running command. As a context manager it is stopped at the end of the block."""
 
-    def __init__(self, launch: Launch, log: CommandLog) -> None:
+    def __init__(self, launch: Launch, log: Log) -> None:
         self._changed = threading.Condition()
         self._result: CommandResult | None = None
         self._error: BaseException | None = None
@@ -43,8 +43,12 @@ class Spawned:
         except BaseException as error:
             self._error = error
         finally:
+            self._finished(self._result)
             with self._changed:
                 self._changed.notify_all()
+
+    def _finished(self, result: CommandResult | None) -> None:
+        """Called once, in the thread that saw the end."""
 
     # --- look -------------------------------------------------------------------------------------------------
     @property
@@ -80,8 +84,11 @@ class Spawned:
     def send(self, text: str) -> None:
         """Write to its standard input, as it is: a line needs its own newline."""
         data = text.encode()
-        while data:
-            data = data[os.write(self._running.input_fd, data) :]
+        try:
+            while data:
+                data = data[os.write(self._running.input_fd, data) :]
+        except OSError as error:
+            raise AssertionError(f"`{self.command}` takes no more input: {error.strerror}") from error
 
     def close_input(self) -> None:
         """Say that there is no more input."""
