@@ -117,8 +117,8 @@ class SqliteJournal:
         return SealedBatch(*row) if row else None
 
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
-        query = "SELECT id FROM sealed WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id LIMIT ?2"
-        return await self._read(lambda connection: [row[0] for row in connection.execute(query, (prefix, limit))])
+        query = "SELECT id FROM sealed WHERE id >= ? AND id < ? || char(0x10ffff) ORDER BY id LIMIT ?"
+        return await self._read(lambda connection: [row[0] for row in connection.execute(query, (prefix, prefix, limit))])
 
     async def close(self) -> None:
         await self._reader.close()

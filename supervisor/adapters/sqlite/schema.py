@@ -11,6 +11,7 @@ written. Replay reads every event that today's state is made of, and finds what 
 import os
 import secrets
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from supervisor.adapters.sqlite import codec, unreadable
@@ -36,12 +37,14 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def open_database(path: Path) -> sqlite3.Connection:
     """A connection to the journal at this path, made now if there is none; Unreadable when it can't be trusted."""
-    if not path.exists():
-        create(path)
     with unreadable.damage_found(path):
+        if not path.exists():
+            _create(path)
+        elif path.stat().st_size == 0:  # SQLite would take it for a new one
+            raise unreadable.damaged(path, "it is empty")
         connection = connect(path)
         try:
-            _recognise(connection, path)
+            recognise(connection, path)
             _check(connection, path)
             _migrate(connection)
             if not installation_of(connection):
@@ -53,25 +56,26 @@ def open_database(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def create(path: Path, installation: str = "") -> None:
+def _create(path: Path) -> None:
     if path.with_name(f"{path.name}-wal").exists():
-        raise unreadable.damaged(path, "only its write-ahead log is there")
+        raise unreadable.damaged(path, "only its write-ahead log is left")
+    place(build(path, secrets.token_hex(6)), path)
+
+
+def build(path: Path, installation: str) -> Path:
+    """A new journal beside this path: closed, synced, and still to be put in its place."""
     draft = path.with_name(f"{path.name}.new")
     for rest in (draft, path.with_name(f"{draft.name}-journal")):
         rest.unlink(missing_ok=True)
-    connection = connect(draft)
-    try:
+    with closing(connect(draft)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _migrate(connection)
-        row = ("installation", installation or secrets.token_hex(6))
-        connection.execute("INSERT INTO meta VALUES (?, ?)", row)
-    finally:
-        connection.close()
-    place(draft, path)
+        connection.execute("INSERT INTO meta VALUES ('installation', ?)", (installation,))
+    return draft
 
 
 def place(draft: Path, path: Path) -> None:
-    """Move a closed, synced file to its place, for good."""
+    """Move it there so that it stays, also when the power fails."""
     draft.rename(path)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -80,9 +84,7 @@ def place(draft: Path, path: Path) -> None:
         os.close(directory)
 
 
-def _recognise(connection: sqlite3.Connection, path: Path) -> None:
-    if path.stat().st_size == 0:
-        raise unreadable.damaged(path, "it is empty")
+def recognise(connection: sqlite3.Connection, path: Path) -> None:
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise unreadable.foreign(path)
     if (version := _pragma(connection, "user_version")) > len(MIGRATIONS):

@@ -31,10 +31,37 @@ def foreign(path: Path) -> Unreadable:
     )
 
 
+def hopeless(path: Path, why: object) -> Unreadable:
+    return Unreadable(
+        f"nothing of the journal {path} can be read: {why}",
+        hint="restore it from a backup; or move it away to start anew, and look for agents that still run",
+    )
+
+
+def out_of_reach(path: Path, why: object) -> Unreadable:
+    return Unreadable(
+        f"the journal {path} can't be opened: {why}",
+        hint="see to its permissions, and to the room on its disk and the disk's health",
+    )
+
+
+#: These say that the file could not be got at, nothing of what is in it.
+_OUT_OF_REACH = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+
 @contextmanager
 def damage_found(path: Path) -> Iterator[None]:
     """What SQLite finds wrong with the file becomes Unreadable."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise damaged(path, error) from error
+        primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        raise (out_of_reach if primary in _OUT_OF_REACH else damaged)(path, error) from error

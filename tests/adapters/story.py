@@ -1,0 +1,153 @@
+"""A history in which everything happens that can happen: told to the core, which decides what follows."""
+
+from collections.abc import Sequence
+
+from supervisor.flow.history import apply
+from supervisor.flow.plan import plan
+from supervisor.model import event as ev
+from supervisor.model.batch import Profile
+from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.state import State
+from supervisor.ports import SealedBatch
+
+#: a Tuesday, ten in the morning
+TEN_O_CLOCK = 1_750_759_200.0
+HEAD = "5e1f" * 10
+
+
+class Story:
+    def __init__(self, installation: str) -> None:
+        self.state = State(installation=installation)
+        self.events: list[ev.Event] = []
+        self.now = TEN_O_CLOCK
+
+    def tell(self, event: ev.Event) -> None:
+        """It happened; and so does all that is due because of it."""
+        self._add(event)
+        while due := plan(self.state, self.now):
+            for effect in due:
+                self._add(effect.began)
+
+    def _add(self, event: ev.Event) -> None:
+        self.state = apply(self.state, event)
+        self.events.append(event)
+        self.now += 0.25
+
+    def later(self, seconds: float) -> None:
+        self.now += seconds
+        self.tell(ev.DaemonStarted(self.now, version="0.1.0"))
+
+    def batch[**P](self, kind: type[ev.BatchEvent], batch: str, **fields: object) -> None:
+        self.tell(kind(self.now, batch, **fields))
+
+    def job(self, kind: type[ev.JobEvent], batch: str, job: int, **fields: object) -> None:
+        self.tell(kind(self.now, batch, job, **fields))
+
+    def attempt(self, kind: type[ev.AttemptEvent], batch: str, job: int, **fields: object) -> None:
+        """It happened to the last attempt of a job."""
+        number = self.state.batches[batch].job(job).attempts
+        self.tell(kind(self.now, batch, job, number, **fields))
+
+
+def everything(installation: str) -> Sequence[ev.Event]:
+    """One batch is integrated and sealed, one cancelled and sealed, one has just begun its work."""
+    story = Story(installation)
+    _the_daemon(story)
+    _a_batch_with_every_trouble(story)
+    _a_batch_that_is_cancelled(story)
+    story.batch(ev.BatchSubmitted, "third", repo="/srv/shop", base=HEAD, tests=("tests/test_a.py::test_open",))
+    story.attempt(ev.LaunchSucceeded, "third", 1, host_id="host-1", adopted=True)
+    return story.events
+
+
+def seals(events: Sequence[ev.Event]) -> list[SealedBatch]:
+    """The summaries of the batches that are sealed in these events."""
+    return [
+        SealedBatch(event.batch, TEN_O_CLOCK, event.at, status='{"state": "finished"}', jobs="[]")
+        for event in events
+        if isinstance(event, ev.BatchSealed)
+    ]
+
+
+def _the_daemon(story: Story) -> None:
+    story.tell(ev.DaemonStarted(story.now, version="0.1.0"))
+    story.tell(
+        ev.PoolsConfigured(
+            story.now, (ev.PoolSpec("local", "local", slots=4), ev.PoolSpec("far", "ssh", 2, ("a", "b")))
+        )
+    )
+    story.tell(ev.SlotsChanged(story.now, "local", 6, author="ana"))
+    story.tell(ev.QueuePaused(story.now, author="ana", reason="new disk"))
+    story.tell(ev.QueueResumed(story.now, author="ana"))
+    story.tell(ev.OrphanDestroyed(story.now, "agent-0", "sv-old-1-1"))
+
+
+def _a_batch_with_every_trouble(story: Story) -> None:
+    tests = tuple(f"tests/test_shop.py::test_{n}[ü-\t{n}]" for n in range(1, 7))
+    profile = Profile(window="09:00-12:00", pools=("local", "far"), env={"KEY": "credential:shop"}, retries=1)
+    story.batch(ev.BatchSubmitted, "first", repo="/srv/shop", base=HEAD, tests=tests, profile=profile, author="ana")
+    for job in (1, 2, 4, 5, 6):
+        story.attempt(ev.LaunchSucceeded, "first", job, host_id="host-1")
+    _published_and_verified(story, "first", 1)
+    _vanished_then_refused(story, "first", 2)
+    story.job(ev.JobCancelled, "first", 4, author="ana")
+    _rescued(story, "first", 4)
+    story.job(ev.JobRetried, "first", 4, author="ana")
+    story.attempt(ev.LaunchSucceeded, "first", 4, host_id="host-1")
+    for job in (4, 5, 6):
+        _published_and_verified(story, "first", job)
+    _hard_to_launch_then_too_slow(story, "first", 3)
+    _integrated(story, "first", {job: LedgerRow(Fate.MERGED, "", (HEAD, HEAD)) for job in range(1, len(tests) + 1)})
+
+
+def _published_and_verified(story: Story, batch: str, job: int) -> None:
+    story.attempt(ev.WorkPublished, batch, job)
+    story.attempt(ev.CollectFailed, batch, job, detail="the host is slow", retry_at=story.now + 1)
+    story.later(1)
+    story.attempt(ev.WorkCollected, batch, job, claim="fixed", detail="it \x1b[31mheld", head=HEAD, commits=2)
+    story.attempt(ev.WorkVerified, batch, job, outcome="fixed", detail="two clean runs")
+    story.attempt(ev.ReleaseFailed, batch, job, detail="busy", retry_at=story.now + 1)
+    story.later(1)
+    story.attempt(ev.AgentReleased, batch, job)
+
+
+def _vanished_then_refused(story: Story, batch: str, job: int) -> None:
+    story.attempt(ev.AgentVanished, batch, job, detail="its window is gone")
+    _rescued(story, batch, job)
+    story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
+    story.attempt(ev.WorkPublished, batch, job)
+    story.attempt(ev.PublicationRefused, batch, job, reason="path-escape", detail="../../etc")
+    _rescued(story, batch, job)
+
+
+def _hard_to_launch_then_too_slow(story: Story, batch: str, job: int) -> None:
+    story.attempt(ev.LaunchFailed, batch, job, reason="provider", detail="no route")
+    story.tell(ev.AgentReleased(story.now, batch, job, 1))  # the second attempt has begun, on the other pool
+    story.attempt(ev.LaunchFailed, batch, job, reason="garbage", detail="half an answer")
+    story.attempt(ev.AgentReleased, batch, job)
+    story.later(10)
+    story.attempt(ev.LaunchInterrupted, batch, job, host_id="host-1", detail="half made")
+    _rescued(story, batch, job)
+    story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
+    story.later(3600)
+    _rescued(story, batch, job)
+
+
+def _rescued(story: Story, batch: str, job: int) -> None:
+    story.attempt(ev.WorkRescued, batch, job, head=HEAD, commits=1, detail="dirty")
+    story.attempt(ev.AgentReleased, batch, job, kept=True)
+
+
+def _integrated(story: Story, batch: str, ledger: dict[int, LedgerRow]) -> None:
+    story.batch(ev.IntegrationFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
+    story.later(5)
+    story.batch(ev.IntegrationEnded, batch, number=1, ledger=ledger, branch="supervisor/first")
+
+
+def _a_batch_that_is_cancelled(story: Story) -> None:
+    tests = ("tests/test_a.py::test_one", "tests/test_a.py::test_two")
+    profile = Profile(window="22:00-06:00", timezone="Europe/Berlin")
+    story.batch(ev.BatchSubmitted, "second", repo="/srv/shop", base=HEAD, tests=tests, profile=profile)
+    story.batch(ev.BatchPaused, "second", author="ana")
+    story.batch(ev.BatchResumed, "second", author="ana")
+    story.batch(ev.BatchCancelled, "second", author="ana")
