@@ -1,8 +1,8 @@
 """Which tests there are and what each of them cites, read from their source without running it.
 
-Three forms: `e2e.write_tutorial_block("…")` in the body, `Tutorial block:` in the docstring, and the decorator
-`@pytest.mark.tutorial("id")` (or an alias called `tutorial`) on a test or its class. Only literals count: an f-string
-or a name could say anything, so it is rejected with a message.
+Three forms: `e2e.write_tutorial_block("…")` in the body, `Tutorial block:` in the docstring, and a block's id:
+`e2e.tutorial("id")` in the body or `@pytest.mark.tutorial("id")` (or an alias called `tutorial`) on a test or its
+class. Only literals count: an f-string or a name could say anything, so it is rejected with a message.
 """
 
 import ast
@@ -15,10 +15,9 @@ from typing import ClassVar
 from typing import Literal as Choice
 
 from supervisor.e2e.tutorial.chunks import universal_newlines
-from supervisor.e2e.tutorial.conduct import Conduct, conduct_of
+from supervisor.e2e.tutorial.conduct import Conduct, Function, conduct_of, fixtures_of, name_of, receiver_of
 from supervisor.e2e.tutorial.literals import Literal, Section, literal_of, sections_of
 
-type Function = ast.FunctionDef | ast.AsyncFunctionDef
 type Form = Choice["call", "docstring", "id"]
 
 WRITER = "write_tutorial_block"
@@ -124,8 +123,13 @@ def _is_test_class(node: ast.ClassDef) -> bool:
 
 
 def _test(node: Function, prefix: str, marks: tuple[ast.expr, ...], path: str, lines: list[str]) -> Test:
-    calls, conduct = conduct_of(node)
-    found = [*_marked((*marks, *node.decorator_list), lines), *_in_docstring(node, lines), *_called(calls, lines)]
+    fixtures = fixtures_of(node)
+    calls, conduct = conduct_of(node, fixtures)
+    found = [
+        *_marked((*marks, *node.decorator_list), lines),
+        *_in_docstring(node, lines),
+        *_called(calls, fixtures, lines),
+    ]
     citations = tuple(sorted((each for each in found if isinstance(each, Citation)), key=lambda each: each.line))
     rejected = tuple(each for each in found if isinstance(each, Rejected))
     return Test(path, prefix + node.name, node.lineno, citations, rejected, conduct)
@@ -141,15 +145,16 @@ def _marked(decorators: Iterable[ast.expr], lines: list[str]) -> Iterator[Citati
             yield _cited("id", argument, lines)
 
 
-def _called(calls: Iterable[ast.Call], lines: list[str]) -> Iterator[Citation | Rejected]:
+def _called(calls: Iterable[ast.Call], fixtures: set[str], lines: list[str]) -> Iterator[Citation | Rejected]:
     for call in calls:
-        if name_of(call.func) != WRITER:
+        name = name_of(call.func)
+        if name != WRITER and not (name == MARKER and receiver_of(call) in fixtures | {"e2e"}):
             continue
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
         if len(arguments) != 1:
-            yield Rejected(call.lineno, f"{WRITER} takes one string")
+            yield Rejected(call.lineno, f"{name} takes one string")
         else:
-            yield _cited("call", arguments[0], lines)
+            yield _cited("call" if name == WRITER else "id", arguments[0], lines)
 
 
 def _cited(form: Form, argument: ast.expr, lines: list[str]) -> Citation | Rejected:
@@ -175,10 +180,3 @@ def _in_docstring(node: Function, lines: list[str]) -> Iterator[Citation]:
         readings = dict.fromkeys(reading for section in sections for reading in section.readings)
         written = sections[0]
         yield Citation("docstring", literal.line + written.start - 1, tuple(readings), literal, written)
-
-
-def name_of(function: ast.expr) -> str:
-    """The last name of what is called: `run` of `self.e2e.run`."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

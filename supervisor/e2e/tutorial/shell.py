@@ -133,8 +133,6 @@ class Shell:
             return found.end()
         if frame.kind == "((":
             self._read_arithmetic(token, frame, line[found.end() : found.end() + 1])
-        elif token == "'" and frame.kind == "${" and any(outer.kind == '"' for outer in self._stack):
-            pass  # an apostrophe in "${name:-it's}" is a letter
         elif token == {"${": "}", "$'": "'"}.get(frame.kind, frame.kind):
             self._pop()
         else:
