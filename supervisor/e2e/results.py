@@ -23,7 +23,9 @@ _LONGEST_SLUG = 80
 def folder_name(nodeid: str) -> str:
     """Readable, and different for every node id, also where only the file or a parameter differs."""
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", nodeid.replace(".py::", "-")).strip("-.")
-    return f"{slug[-_LONGEST_SLUG:].strip('-.')}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+    if len(slug) > _LONGEST_SLUG:
+        slug = slug[-_LONGEST_SLUG:].partition("-")[2] or slug[-_LONGEST_SLUG:]
+    return f"{slug}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
 
 def new_attempt(run_directory: Path, nodeid: str) -> tuple[Path, int]:

@@ -1,0 +1,3 @@
+"""What pytest wants to know at the root of the tests only."""
+
+pytest_plugins = ["pytester"]
