@@ -1,0 +1,157 @@
+"""What can be seen of the state, as data for JSON: pure views, in the shapes that other programs rely on."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.job import Job, JobState
+from supervisor.model.ledger import Fate
+from supervisor.model.outcome import Outcome
+from supervisor.model.pool import Pool
+from supervisor.model.state import State
+from supervisor.ports import SealedBatch
+
+SCHEMA_VERSION = 1
+
+type View = dict[str, Any]
+
+
+def rfc3339(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def answer(now: float, **content: Any) -> View:
+    return {"schema_version": SCHEMA_VERSION, "as_of": rfc3339(now), **content}
+
+
+def status(batch: Batch, now: float) -> View:
+    return answer(now, batch=summary(batch))
+
+
+def jobs(batch: Batch, now: float) -> View:
+    return answer(now, rows=[row(batch, job) for job in batch.jobs()])
+
+
+def job(batch: Batch, number: int, now: float) -> View:
+    """One job with all that is known of it."""
+    known = batch.job(number)
+    details = {"detail": known.detail, "claim": known.claim or None, "head": known.head or None}
+    waiting = {"why": known.ending.detail or known.ending.how} if known.ending is not None else {"why": None}
+    return answer(now, job=row(batch, known) | details | waiting | {"commits": known.commits})
+
+
+def queue(state: State, now: float, problems: Mapping[str, str] | None = None) -> View:
+    """All that is open, and what it runs on. `problems` are providers that can't be reached, and why."""
+    batches = state.in_order()
+    attention = [entry for batch in batches for entry in _attention(batch)]
+    attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
+    return answer(
+        now,
+        paused=state.paused,
+        pause_reason=state.pause_reason,
+        agents=len(state.attempts),
+        pools=[_pool(state.pools[name]) for name in sorted(state.pools)],
+        batches=[summary(batch) for batch in batches],
+        attention=attention,
+    )
+
+
+def seal(batch: Batch) -> SealedBatch:
+    """What stays of a finished batch, as it is read from then on."""
+    ended = batch.finished_at or batch.created_at
+    return SealedBatch(
+        id=batch.id,
+        created_at=batch.created_at,
+        finished_at=ended,
+        status=json.dumps(status(batch, ended)),
+        jobs=json.dumps(jobs(batch, ended)),
+    )
+
+
+# --- parts
+
+
+def summary(batch: Batch) -> View:
+    return {
+        "id": batch.id,
+        "state": batch.state,
+        "repo": batch.repo,
+        "base": batch.base,
+        "branch": batch.branch or None,
+        "profile": batch.profile.name,
+        "author": batch.author,
+        "priority": batch.priority,
+        "paused": batch.paused,
+        "window_open": batch.window_open,
+        "created_at": rfc3339(batch.created_at),
+        "finished_at": rfc3339(batch.finished_at),
+        "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
+        "outcomes": _outcomes(batch),
+        "ledger": _ledger(batch),
+        "tokens": {"input": 0, "output": 0, "cached": 0},
+        "attention": list(_attention(batch)),
+    }
+
+
+def row(batch: Batch, job: Job) -> View:
+    fate = batch.ledger.get(job.number)
+    return {
+        "id": batch.job_id(job.number),
+        "test": job.test,
+        "state": job.state,
+        "outcome": _outcome(job),
+        "ledger": fate.fate if fate else None,
+        "attempts": job.attempts,
+        "agent": job.agent or None,
+        "pool": job.pool or None,
+        "queued_at": rfc3339(batch.created_at),
+        "launched_at": rfc3339(job.launched_at),
+        "published_at": rfc3339(job.published_at),
+        "collected_at": rfc3339(job.collected_at),
+        "ended_at": rfc3339(job.ended_at),
+    }
+
+
+def _outcome(job: Job) -> Outcome | None:
+    # A job that nothing had happened to was cancelled with its batch, without a word of its own.
+    return Outcome.CANCELLED if job.state is JobState.CANCELLED else job.outcome
+
+
+def _outcomes(batch: Batch) -> dict[str, int]:
+    found = Counter(_outcome(job) for job in batch.touched.values())
+    untouched = len(batch.tests) - len(batch.touched) if batch.state is BatchState.CANCELLED else 0
+    return {outcome.value: found[outcome] for outcome in Outcome} | {
+        Outcome.CANCELLED.value: found[Outcome.CANCELLED] + untouched
+    }
+
+
+def _ledger(batch: Batch) -> dict[str, int]:
+    found = Counter(row.fate for row in batch.ledger.values())
+    return {fate.value: found[fate] for fate in Fate}
+
+
+def _attention(batch: Batch) -> Iterator[View]:
+    """What waits for a person."""
+    if batch.count(JobState.PARKED):
+        for job in batch.touched.values():
+            if job.state is JobState.PARKED:
+                yield {
+                    "kind": "parked",
+                    "job": batch.job_id(job.number),
+                    "message": job.detail or "waits for a person",
+                }
+
+
+def _pool(pool: Pool) -> View:
+    return {
+        "name": pool.name,
+        "provider": pool.provider,
+        "slots": pool.slots,
+        "busy": pool.busy,
+        "lingering": pool.lingering,
+        "resting": pool.resting,
+        "hosts": sorted(pool.members),
+    }
