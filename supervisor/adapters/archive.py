@@ -55,11 +55,10 @@ def _open(path: Path) -> BinaryIO:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise Hostile(f"the archive can't be opened: {error.strerror}", reason="not-a-file") from error
-    file = os.fdopen(descriptor, "rb")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        file.close()
+        os.close(descriptor)
         raise Hostile("the archive is not a plain file", reason="not-a-file")
-    return file
+    return os.fdopen(descriptor, "rb")
 
 
 @dataclass

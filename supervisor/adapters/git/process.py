@@ -8,7 +8,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from supervisor.errors import GitFailed
 
@@ -42,21 +44,67 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """For git that reads what an agent made: address space, and processor seconds however busy the machine is."""
+
+    memory_kib: int = 2 * 2**20
+    cpu_seconds: int = 60
+
+    def around(self, argv: list[str]) -> list[str]:
+        return ["sh", "-c", f'ulimit -v {self.memory_kib} && ulimit -t {self.cpu_seconds} && exec "$@"', "sh", *argv]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a git ended. One that printed more than it may has failed."""
+
+    command: str
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def was_bounded(self) -> bool:
+        """Whether it was ended for taking too much of something."""
+        return self.code < 0 or b"ut of memory" in self.err or b"it printed too much" in self.err
+
+    @property
+    def sentence(self) -> str:
+        lines = [line for line in self.err.decode(errors="replace").splitlines() if line.strip()]
+        said = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "".join(lines[-1:]))
+        said = "".join(c for c in said if c.isprintable())[:300]
+        return f"git {self.command} failed: {said or f'exit code {self.code}'}"
+
+
 async def git(
+    where: Path, *args: str, timeout: float = DEADLINE, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> bytes:
+    """What git prints, or GitFailed."""
+    done = await run(where, *args, timeout=timeout, stdin=stdin, env=env)
+    if done.code:
+        raise GitFailed(done.sentence)
+    return done.out
+
+
+async def run(
     where: Path,
     *args: str,
     timeout: float = DEADLINE,
-    stdin: bytes = b"",
+    stdin: bytes | IO[bytes] = b"",
     env: Mapping[str, str] | None = None,
-    memory_kib: int = 0,
-) -> bytes:
-    """What git prints, or GitFailed. `memory_kib` bounds its address space, for data that may be a bomb."""
+    bounds: Bounds | None = None,
+) -> Finished:
+    """How git ended; GitFailed only if it did not end in time."""
     argv = ["git", "-C", str(where), *args]
-    if memory_kib:
-        argv = ["sh", "-c", f'ulimit -v {memory_kib}; exec "$@"', "sh", *argv]
+    given = stdin if isinstance(stdin, bytes) else b""
     process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+        *(bounds.around(argv) if bounds else argv),
+        stdin=stdin
+        if not isinstance(stdin, bytes)
+        else asyncio.subprocess.PIPE
+        if stdin
+        else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment(env),
@@ -65,16 +113,16 @@ async def git(
     try:
         async with asyncio.timeout(timeout):
             _, out, err = await asyncio.gather(
-                _feed(process.stdin, stdin), _drain(process.stdout), _drain(process.stderr)
+                _feed(process.stdin, given), _drain(process.stdout), _drain(process.stderr)
             )
             code = await process.wait()
     except TimeoutError:
         raise GitFailed(f"git {args[0]} did not end within {timeout:g} seconds") from None
     finally:
         await _end(process)
-    if code:
-        raise GitFailed(_sentence(args[0], err, code))
-    return out
+    if len(out) > MAX_OUTPUT:
+        return Finished(args[0], code or -1, b"", b"fatal: it printed too much")
+    return Finished(args[0], code, out, err)
 
 
 async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
@@ -89,15 +137,13 @@ async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> bytes:
-    """All that a stream gives; beyond the bound it is read and thrown away, and the call fails."""
+    """What a stream gives; soon after the bound, the rest is read and thrown away."""
     assert stream is not None
     chunks, size = [], 0
     while chunk := await stream.read(2**16):
-        size += len(chunk)
         if size <= MAX_OUTPUT:
             chunks.append(chunk)
-    if size > MAX_OUTPUT:
-        raise GitFailed(f"git printed more than {MAX_OUTPUT} bytes")
+        size += len(chunk)
     return b"".join(chunks)
 
 
@@ -107,10 +153,3 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
-
-
-def _sentence(command: str, stderr: bytes, code: int) -> str:
-    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    said = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "".join(lines[-1:]))
-    said = "".join(c for c in said if c.isprintable())[:300]
-    return f"git {command} failed: {said or f'exit code {code}'}"

@@ -18,17 +18,24 @@ from pathlib import Path
 
 from supervisor.adapters.git import checkouts
 from supervisor.adapters.git.checkouts import RepoFacts
+from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.process import git
 from supervisor.errors import NoSuchThing
+from supervisor.model.attempt import AttemptKey
 
 _SHA = re.compile(r"[0-9a-f]{40}")
+
+
+def ref_of(key: AttemptKey, *, rescued: bool = False) -> str:
+    folder = f"refs/supervisor/{key.batch}/{key.job}"
+    return f"{folder}/rescued/{key.attempt}" if rescued else f"{folder}/{key.attempt}"
 
 
 class GitStore:
     """All git that the daemon does. Every call has a deadline; raises GitFailed, Refused or Hostile."""
 
     def __init__(self, state_dir: Path) -> None:
-        self._state_dir = state_dir
+        self._state_dir = state_dir.absolute()
         self._creating = asyncio.Lock()
 
     def bare(self, repo: Path) -> Path:
@@ -53,6 +60,13 @@ class GitStore:
         fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", str(repo)]
         await git(bare, *lenient, *fetch, f"+{base}:refs/supervisor/{batch}/base", timeout=1800)
         return await checkouts.make_checkout(bare, base, self.source(batch))
+
+    async def import_bundle(
+        self, repo: Path, bundle: Path, key: AttemptKey, *, base: str, head: str = "", rescued: bool = False
+    ) -> Imported:
+        """Verify a bundle and bring it home under the attempt's own ref; Hostile, and no trace of it, otherwise."""
+        order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
+        return await import_bundle(self.bare(repo), order)
 
     async def destroy_source(self, batch: str) -> None:
         await checkouts.discard(self.source(batch))
