@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from supervisor import __version__
 from supervisor.adapters.collector import WorkCollector
@@ -12,28 +11,17 @@ from supervisor.adapters.leftovers import end_creates
 from supervisor.adapters.lock import lock
 from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.orders import ContractOrders, credentials_directory
-from supervisor.adapters.sqlite import open_journal
+from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.tmux_signs import TmuxSigns
 from supervisor.adapters.unjudged import LeftInItsRefs, TakenAtItsWord
 from supervisor.daemon.service import Daemon, Devices
 from supervisor.daemon.watch import Rhythm
 from supervisor.observe.snapshot import seal
-from supervisor.ports import Agents, Journal
 from supervisor.settings import Settings, pool_specs
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A daemon that is put together and not yet running, and what others need of it."""
-
-    daemon: Daemon
-    journal: Journal
-    agents: Agents
-    store: GitStore
-
-
 @asynccontextmanager
-async def assembled(settings: Settings) -> AsyncIterator[Box]:
+async def opened(settings: Settings) -> AsyncIterator[Devices]:
     """Raises Locked when another daemon has this state directory, Unreadable when its state can't be trusted."""
     layout = Layout(settings.state_dir)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,11 +29,12 @@ async def assembled(settings: Settings) -> AsyncIterator[Box]:
         journal = open_journal(layout.journal)
         mngr = mngr_settings(settings)
         agents = await open_agents(mngr)
+        store = GitStore(settings.state_dir)
         try:
-            store = GitStore(settings.state_dir)
-            devices = Devices(
+            yield Devices(
                 journal=journal,
                 agents=agents,
+                store=store,
                 signs=TmuxSigns(mngr.environment()),
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
@@ -54,14 +43,15 @@ async def assembled(settings: Settings) -> AsyncIterator[Box]:
                 seal=seal,
                 leftovers=end_creates,
             )
-            rhythm = Rhythm(listing=settings.mngr.list_seconds)
-            observe = settings.mngr.observe == "always"
-            pools = pool_specs(settings)
-            daemon = Daemon(devices, pools, rhythm=rhythm, observe=observe, version=__version__)
-            yield Box(daemon, journal, agents, store)
         finally:
             await agents.close()
             await journal.close()
+
+
+def daemon(settings: Settings, devices: Devices) -> Daemon:
+    rhythm = Rhythm(listing=settings.mngr.list_seconds)
+    observe = settings.mngr.observe == "always"
+    return Daemon(devices, pool_specs(settings), rhythm=rhythm, observe=observe, version=__version__)
 
 
 def mngr_settings(settings: Settings) -> MngrSettings:
@@ -72,4 +62,5 @@ def mngr_settings(settings: Settings) -> MngrSettings:
         command=settings.mngr.command,
         warm=settings.mngr.warm,
         call_timeout=settings.mngr.call_timeout_seconds,
+        create_timeout=settings.mngr.create_timeout_seconds,
     )

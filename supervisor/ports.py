@@ -279,3 +279,28 @@ class Orders(Protocol):
     """Turns an attempt into all that mngr needs to know to launch it."""
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder: ...
+
+
+class RepoFacts(Protocol):
+    """A person's checkout as it is now."""
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def head_sha(self) -> str: ...
+
+    @property
+    def dirty_paths(self) -> tuple[str, ...]:
+        """The first few paths with uncommitted work."""
+        ...
+
+
+class Store(Protocol):
+    """The daemon's own copy of what it works on. A person's repository is only read."""
+
+    async def inspect(self, repo: Path) -> RepoFacts: ...
+
+    async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
+        """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
+        ...

@@ -21,7 +21,7 @@ from supervisor.model.effect import Effect, Launch
 from supervisor.model.event import DaemonStarted, Event, PoolSpec
 from supervisor.model.request import Configure
 from supervisor.model.state import State
-from supervisor.ports import Agents, Collector, Integrator, Journal, Judge, LocalSigns, Orders, SealedBatch
+from supervisor.ports import Agents, Collector, Integrator, Journal, Judge, LocalSigns, Orders, SealedBatch, Store
 
 log = structlog.get_logger()
 
@@ -35,6 +35,7 @@ LAG_EVERY_SECONDS = 0.1
 class Devices:
     journal: Journal
     agents: Agents
+    store: Store
     signs: LocalSigns
     orders: Orders
     collector: Collector

@@ -64,6 +64,8 @@ class MngrTable(Table):
     command: Annotated[str, Field(min_length=1)] = "mngr"
     warm: bool = True
     call_timeout_seconds: Seconds = 60
+    #: of `mngr create`, which may make a host first
+    create_timeout_seconds: Seconds = 600
     #: HOME of every mngr call, and so of local agents; must stay the same while agents live
     home: AbsolutePath | None = None
     #: where the tmux server of local agents has its socket; must stay the same while agents live
