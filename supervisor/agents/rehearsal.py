@@ -27,8 +27,8 @@ from subprocess import DEVNULL, PIPE, STDOUT, CompletedProcess, run
 from typing import Any, NoReturn
 
 PR_SET_NAME = 15
-CRASHED = 70
-SCENARIOS = ["clean", "improve", "forget", "silent", "hang", "crash", "dirty-crash"]
+ENDLESS = ["silent", "hang", "crash"]  # without an outcome; methods of Agent are called so
+SCENARIOS = ["clean", "improve", "forget", "dirty-crash", *ENDLESS]
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ def take_expected_name(state: Path) -> None:
 
 
 class Log:
-    """What the agent says: on the pane, and as ATIF steps where a supervisor finds them."""
+    """What the agent says: on the pane, and as ATIF steps, shaped like those of mngr's claude plugin."""
 
     def __init__(self, state: Path, tokens: int) -> None:
         self._file = state / "events" / "rehearsal" / "events.jsonl"
@@ -65,6 +65,7 @@ class Log:
             "type": "step",
             "timestamp": stamp,
             "event_id": uuid.uuid4().hex,
+            "emitter": "rehearsal",
             "source": "agent",
             "message": message,
             "model_name": "rehearsal",
@@ -181,7 +182,7 @@ class Agent:
 
     def crash(self) -> NoReturn:
         self.log.step("crashing, as this rehearsal wants it")
-        os._exit(CRASHED)
+        os._exit(70)
 
     def hang(self) -> NoReturn:
         while True:
@@ -217,9 +218,8 @@ class Agent:
         self.log.step(f"attempt {self.attempt} on {self.test}")
         before = self.run_test("before")
         time.sleep(self.options.work)
-        # publish, clean, improve and forget go on; the others never come to an end
-        if behaviour in ("hang", "silent", "crash"):
-            {"hang": self.hang, "silent": self.silent, "crash": self.crash}[behaviour]()
+        if behaviour in ENDLESS:
+            getattr(self, behaviour)()
         changes = [each for each in seed.get("changes", []) if applies(each["edits"])]
         for change in changes:
             apply(change["edits"])
@@ -246,10 +246,8 @@ class Agent:
         failed = [unresolved for conflict in conflicts if (unresolved := self.resolve(conflict))]
         collapsed = self.normalize(given.get("repeated", []))
         after = self.run_test("after") if self.command else True
-        resolved = len(conflicts) - len(failed)
-        summary = f"{resolved} of {len(conflicts)} conflicts resolved, {collapsed} groups of changes collapsed."
-        ranking = given.get("ranking", [])
-        self.write_outcome({}, before, after, {"summary": summary}, failed=failed, ranking=ranking)
+        seed = {"summary": f"{len(conflicts)} conflicts, {len(failed)} unresolved; {collapsed} groups collapsed."}
+        self.write_outcome({}, before, after, seed, failed=failed, ranking=given.get("ranking", []))
         return self.publish()
 
     def resolve(self, conflict: Json) -> Json | None:

@@ -16,6 +16,16 @@ from supervisor.rehearsal import AGENT, DEFECTS
 
 KNOWN: dict[str, Any] = json.loads(DEFECTS.read_text())
 SEEDS: dict[str, Any] = KNOWN["tests"]
+FIXES = {
+    test: change
+    for test, seed in SEEDS.items()
+    for change in seed.get("changes", [])
+    if change["kind"] == "FIX_IMPL" and change["edits"]
+}
+BROKEN = sorted(test for test, seed in SEEDS.items() if seed["defect"] == "implementation")
+PAIR = sorted(test for test, seed in SEEDS.items() if "conflicts_with" in seed)
+UNMENDED = {test for test, seed in SEEDS.items() if seed["expected"]["outcome"] in ("failed", "blocked")}
+MERGED = {test: seed for test, seed in SEEDS.items() if seed["expected"]["ledger"] == "merged"}
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "supervisor.e2e.plugin"]
 WHO = {"GIT_CONFIG_GLOBAL": os.devnull, "EMAIL": "agent@example.invalid"}
 WHO |= {"GIT_AUTHOR_NAME": "agent", "GIT_COMMITTER_NAME": "agent"}
