@@ -31,10 +31,11 @@ class Literal:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """As written, then as Python reads it, then the same with shell continuations kept: no repeats."""
-        return tuple(
-            dict.fromkeys((self.inner, self.value, *self._with_continuations()) if self.inner else (self.value,))
-        )
+        """As Python reads it, as written, and with shell continuations kept: the most readable first, no repeats."""
+        if self.inner is None:
+            return (self.value,)
+        both = (self.inner, self.value) if "\n" in self.inner else (self.value, self.inner)
+        return tuple(dict.fromkeys((*both, *self._with_continuations())))
 
     def _with_continuations(self) -> tuple[str, ...]:
         """A non-raw literal loses `\\` and newline when Python reads it: read it again with the backslash doubled."""

@@ -75,11 +75,11 @@ class Matcher:
         """By slug first, since an edit changes the hash; then by spelling."""
         same_slug = self._by_name.get(name.rpartition("-")[0], [])
         if len(same_slug) == 1:
-            return Nearest(same_slug[0], difflib.SequenceMatcher(None, name, same_slug[0].id).ratio())
+            return Nearest(same_slug[0], max(EDITED_FROM, _ratio(name, same_slug[0].id)))
         close = difflib.get_close_matches(name, [block.id for block in self._blocks], n=1, cutoff=0.1)
         if not close:
             return Nearest(None, 0.0)
-        return Nearest(self._by_name[close[0]][0], difflib.SequenceMatcher(None, name, close[0]).ratio())
+        return Nearest(self._by_name[close[0]][0], _ratio(name, close[0]))
 
     def _nearest_text(self, key: str) -> Nearest:
         words = key.split()
@@ -91,7 +91,7 @@ class Matcher:
             if (ratio := matcher.ratio()) > best_ratio:
                 best, best_ratio = block, ratio
         if best and len(key) + len(best.key) < LONGEST:
-            best_ratio = difflib.SequenceMatcher(None, best.key, key, autojunk=False).ratio()
+            best_ratio = _ratio(best.key, key)
         return Nearest(best, best_ratio)
 
     def _similar(self, words: list[str]) -> list[Block]:
@@ -112,3 +112,7 @@ class Matcher:
                 for word in set(block.key.split()):
                     self._postings.setdefault(word, []).append(number)
         return self._postings
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()

@@ -9,7 +9,22 @@ from hypothesis import strategies as st
 from supervisor.e2e.tutorial.blocks import normalise, parse
 from supervisor.e2e.tutorial.citations import read_tests
 
-FRAGMENTS = ["a", "tool do", "# words", "## Heading", "####", "'", '"', "`", "$(", ")", "((", "))", "{", "}", "${", "<<EOF", "EOF", "<<-'X Y'", "if a; then", "fi", "for x in y; do", "done", "case x in", "y)", ";;", "esac", "f()", "a=(", "\\", "\\\n", "&&", "set -e", "#!/bin/sh", "# e2e: skip(why)", "# e2e: prose", "\n", "\n\n", " \t", "\r\n", "\x0c", "é", "�"] + ["|", "||"]
+_WORDS = """a | || && ' " ` $( ) (( )) { } ${ <<EOF EOF <<-E if then fi for do done case in y) ;; esac f()  a=( \\
+set -e #!/bin/sh #### é"""
+_LINES = [
+    "# words",
+    "## Heading",
+    "# e2e: skip(why)",
+    "# e2e: prose",
+    "\\\n",
+    "\n",
+    "\n\n",
+    " \t",
+    "\r\n",
+    "\f",
+    "\ud800",
+]
+FRAGMENTS = [*_WORDS.split(), *_LINES]
 SHELLISH = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map(" ".join)
 SCRIPTS = st.one_of(st.text(max_size=300), SHELLISH, SHELLISH.map(lambda text: text.replace(" \n ", "\n")))
 COMMANDS = st.from_regex(r"[a-z]{1,8}( [a-z0-9./-]{1,8}){0,3}", fullmatch=True).filter(
