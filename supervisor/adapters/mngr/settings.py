@@ -33,10 +33,14 @@ class MngrSettings:
 
     def environment(self) -> dict[str, str]:
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        path = {**passed, **self.env}.get("PATH", os.defpath)
+        if os.sep in self.command:  # `observe` calls `mngr` by this name itself
+            path = f"{os.path.dirname(self.command)}:{path}"  # noqa: PTH120
         return {
             "LANG": "C.UTF-8",
             **passed,
             **self.env,
+            "PATH": path,
             "HOME": str(self.home),
             "TMUX_TMPDIR": str(self.tmux_tmpdir),
             "MNGR_HEADLESS": "1",
