@@ -1,7 +1,20 @@
 """The rehearsal: a small, real command-line tool with seeded defects, and repositories to measure with.
 
-`target/` is the tool `pantry`, its tutorial and its end-to-end tests; `defects.json` says what is wrong with it and
-what becomes of each test's job. The agent that knows it is `supervisor/agents/rehearsal.py`.
+`target/` is the tool `pantry`, its tutorial and its end-to-end tests. The agent that works on it without a model is
+`supervisor/agents/rehearsal.py`; all that it knows is in `defects.json`, for each test that is not simply clean:
+
+- `defect`: where the fault lies (implementation, test, weak, tutorial, docs, missing, none), and `passes_before`
+- `attempts`: how the first, second … agent behaves, the last of them ever after; without it, they publish
+- `changes`: a commit each, of its kind, with `edits` that are found once or not made; one without is given up
+- `identical`, `alike`: groups of jobs that bring the same patch, or the same lines in files of their own
+- `conflicts_with`: a job that changes the same lines; `resolution`: the edits that bring this job's change onto a
+  branch that has the other's. An edit that changes nothing is a condition
+- `expected`: the job's outcome, its row in the ledger (with an integrator), and what verification says
+
+`normalizations` are the shared fixes by which the integrator replaces an `alike` group. It finds its task beside its
+prompt, in `integration.json`: `conflicts` (objects with `job`, `change`, `test`, and for people `commit`, `paths`,
+`with`), `ranking` (changes, best first) and `repeated` (objects with `tests`). Its outcome has, beyond what the
+contract wants, `ranking` and `failed`: objects with `job`, `change` and `reason`.
 """
 
 import os

@@ -1,36 +1,14 @@
 """The target is a real tool whose tests fail just where defects.json says so."""
 
-import ast
-import json
-import textwrap
+from datetime import date
 from pathlib import Path
 
+from supervisor.e2e.tutorial.check import check
+from supervisor.e2e.tutorial.citations import find_tests
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.rehearsal import TARGET, lay_out
 from tests.rehearsal.stage import KNOWN, SEEDS, clone, commit, failures, git
-
-TESTS = sorted((TARGET / "tests" / "e2e").glob("test_*.py"))
-
-
-def cited(function: ast.FunctionDef) -> str:
-    _, _, block = (ast.get_docstring(function) or "").partition("Tutorial block:")
-    return textwrap.dedent(block).strip()
-
-
-def functions() -> dict[str, ast.FunctionDef]:
-    return {
-        f"{file.relative_to(TARGET)}::{found.name}": found
-        for file in TESTS
-        for found in ast.parse(file.read_text()).body
-        if isinstance(found, ast.FunctionDef)
-    }
-
-
-def tutorial_blocks() -> list[str]:
-    chunks = (TARGET / "tutorial.sh").read_text().split("\n\n")[1:]
-    is_command = [any(line and not line.startswith("#") for line in chunk.splitlines()) for chunk in chunks]
-    return [chunk.strip() for chunk, yes in zip(chunks, is_command, strict=True) if yes]
 
 
 def test_its_suite_fails_exactly_where_a_defect_is_seeded(target: Path) -> None:
@@ -38,16 +16,16 @@ def test_its_suite_fails_exactly_where_a_defect_is_seeded(target: Path) -> None:
 
 
 def test_tutorial_and_tests_cite_each_other_completely() -> None:
-    blocks = tutorial_blocks()
-    cites = {test: cited(function) for test, function in functions().items()}
-    assert len(blocks) >= 20
-    assert len(cites) >= 30
-    assert set(cites.values()) == set(blocks)
-    assert len(set(blocks)) == len(blocks)
+    report = check(TARGET / "tutorial.sh", [TARGET / "tests"], today=date(2026, 1, 1))
+    assert report.exit_code == 0
+    assert len(report.tutorial.blocks) >= 20
+    assert len(report.tutorial.seeds) == 2
+    assert len(report.tests) >= 30
 
 
 def test_every_seed_names_a_test_that_there_is() -> None:
-    assert set(SEEDS) <= set(functions())
+    tests, _ = find_tests([TARGET])
+    assert set(SEEDS) <= {f"{Path(test.path).relative_to(TARGET)}::{test.name}" for test in tests}
     assert KNOWN["default"]["expected"]["outcome"] == Outcome.CLEAN
 
 
@@ -90,4 +68,3 @@ def test_repeated_changes_are_one_patch_to_git(target: Path, tmp_path: Path) -> 
     assert len(set(patches["keep-in-kg"])) == 1
     assert len(set(patches["begin-with-new"])) == 3
     assert len(added["begin-with-new"]) == 1
-    assert json.dumps(sorted(patches)) == '["begin-with-new", "keep-in-kg"]'

@@ -164,7 +164,13 @@ def parser():
     sort = arg("--sort", choices=["name", "quantity", "best-before"], default="name")
     verb(new, "make an empty pantry")
     verb(add, "put something in", name, quantity, unit, arg("--shelf", default="pantry"), dated, tags)
-    verb(use, "take some out", name, arg("quantity", type=float, nargs="?", default=1), arg("--all", action="store_true"))
+    verb(
+        use,
+        "take some out",
+        name,
+        arg("quantity", type=float, nargs="?", default=1),
+        arg("--all", action="store_true"),
+    )
     verb(move, "put on another shelf", name, arg("shelf"))
     verb(tag, "tag an item", name, arg("tags", nargs="+"))
     verb(untag, "take tags off", name, arg("tags", nargs="+"))
