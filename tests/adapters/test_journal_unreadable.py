@@ -112,13 +112,14 @@ def test_a_page_of_garbage_is_refused(path: Path) -> None:
     assert "--salvage" in (refusal(path)).hint
 
 
-def test_a_log_without_its_journal_is_refused(path: Path) -> None:
-    log = path.with_name(f"{path.name}-wal")
-    log.write_bytes(b"what is left")
-    with pytest.raises(Unreadable, match="write-ahead log"):
+@pytest.mark.parametrize("suffix", ["-wal", ".damaged-1"])
+def test_where_only_remains_are_left_nothing_is_started_over_them(path: Path, suffix: str) -> None:
+    remains = path.with_name(path.name + suffix)
+    remains.write_bytes(b"what is left")
+    with pytest.raises(Unreadable, match=remains.name) as refused:
         open_journal(path)
-    assert not path.exists()
-    assert log.read_bytes() == b"what is left"
+    assert refused.value.hint
+    assert [each.read_bytes() for each in path.parent.iterdir()] == [b"what is left"]
 
 
 def test_a_directory_in_its_place_is_said_to_be_out_of_reach(path: Path) -> None:

@@ -118,7 +118,9 @@ class SqliteJournal:
 
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         query = "SELECT id FROM sealed WHERE id >= ? AND id < ? || char(0x10ffff) ORDER BY id LIMIT ?"
-        return await self._read(lambda connection: [row[0] for row in connection.execute(query, (prefix, prefix, limit))])
+        return await self._read(
+            lambda connection: [row[0] for row in connection.execute(query, (prefix, prefix, limit))]
+        )
 
     async def close(self) -> None:
         await self._reader.close()
@@ -136,6 +138,8 @@ class SqliteJournal:
                 f"the journal {self.path} can't be written: {error}",
                 hint="see to the room and the health of its disk; what was acknowledged before is safe",
             ) from error
+        except sqlite3.IntegrityError:  # a batch sealed twice: a bug of ours, not damage
+            raise
         except sqlite3.DatabaseError as error:
             raise unreadable.damaged(self.path, error) from error
 

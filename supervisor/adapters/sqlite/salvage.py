@@ -54,10 +54,13 @@ def salvage(path: Path) -> Salvage:
         draft = build(path, report.installation)
         with closing(sqlite3.connect(draft, isolation_level=None)) as target, transaction(target):
             _copy(source, target, report)
-    for suffix in ("-wal", ""):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(report.kept.with_name(report.kept.name + suffix))
-    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    # In this order a power failure leaves what will be refused, and never the journal without its log.
+    path.rename(report.kept)
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        log.rename(report.kept.with_name(f"{report.kept.name}-wal"))
+    for rest in (log, path.with_name(f"{path.name}-shm")):
+        rest.unlink(missing_ok=True)
     place(draft, path)
     return report
 

@@ -57,8 +57,12 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    if path.with_name(f"{path.name}-wal").exists():
-        raise unreadable.damaged(path, "only its write-ahead log is left")
+    if remains := [
+        each.name
+        for each in path.parent.iterdir()
+        if each.name.startswith((f"{path.name}-wal", f"{path.name}.damaged"))
+    ]:
+        raise unreadable.missing(path, ", ".join(sorted(remains)))
     place(build(path, secrets.token_hex(6)), path)
 
 

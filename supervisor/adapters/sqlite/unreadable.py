@@ -31,6 +31,13 @@ def foreign(path: Path) -> Unreadable:
     )
 
 
+def missing(path: Path, remains: str) -> Unreadable:
+    return Unreadable(
+        f"the journal {path} is not there, but what is left of it is: {remains}",
+        hint="put it back under its name; or move what is left away to start anew",
+    )
+
+
 def hopeless(path: Path, why: object) -> Unreadable:
     return Unreadable(
         f"nothing of the journal {path} can be read: {why}",
