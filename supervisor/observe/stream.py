@@ -1,7 +1,7 @@
 """Events for those who follow them, from any sequence number on, without a gap or a repeat.
 
-A follower reads the journal, which is the only place events come from; the loop's commits merely wake it up. So nothing
-is queued for anybody: one that is slow, or was away, catches up from the journal, a bounded piece at a time.
+A follower reads the journal, which is the only place events come from; the loop's commits merely wake it up. So
+nothing is queued for anybody: one that is slow, or was away, catches up from the journal, a bounded piece at a time.
 """
 
 import asyncio

@@ -1,0 +1,51 @@
+"""What the API needs of the daemon: boot fills it in."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends
+from fastapi import Request as HttpRequest
+
+from supervisor.model.batch import Profile
+from supervisor.model.event import Event
+from supervisor.model.request import Request
+from supervisor.model.state import State
+from supervisor.observe.stream import Stream
+from supervisor.ports import Journal, Store
+
+#: How long the daemon may take to write down what a request changes.
+ASK_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    state: Callable[[], State]
+    #: the events a request led to, once they are safe on disk; raises Refused
+    ask: Callable[[Request], Awaitable[list[Event]]]
+    journal: Journal
+    store: Store
+    stream: Stream
+    #: by name, as configured now; raises NoSuchThing
+    profile: Callable[[str], Profile]
+    #: read the configuration again; False when nothing is new. Raises Misconfigured, and the last good one stays
+    reload: Callable[[], Awaitable[bool]]
+    #: for `version` and `doctor`: the daemon's version, state directory, mngr
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    #: providers that can't be reached, and why
+    problems: Callable[[], Mapping[str, str]] = dict
+    clock: Callable[[], float] = time.time
+
+    async def asked(self, request: Request) -> list[Event]:
+        async with asyncio.timeout(ASK_SECONDS):
+            return await self.ask(request)
+
+
+def _desk(request: HttpRequest) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+TheDesk = Annotated[Desk, Depends(_desk)]

@@ -1,0 +1,58 @@
+"""What must be true before a batch can be asked for: a clean checkout, a profile, and the base commit safe at home.
+
+Collecting the tests is not ours: who submits does it, in their own environment and with their own rights.
+"""
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+
+from supervisor.control.desk import Desk
+from supervisor.control.messages import Submission
+from supervisor.errors import GitFailed, Refused
+from supervisor.model.batch import Profile
+from supervisor.model.event import Event
+from supervisor.model.request import Submit
+from supervisor.ports import RepoFacts
+
+#: no vowels, so no words; nothing that looks like something else
+LETTERS, ALL = "bcdfghjkmnpqrstvwxz", "bcdfghjkmnpqrstvwxz23456789"
+ID_LENGTH = 5
+
+
+async def look(desk: Desk, repo: Path, profile: str, *, allow_dirty: bool) -> tuple[RepoFacts, Profile]:
+    """The checkout that a batch is to start from."""
+    resolved = desk.profile(profile)
+    facts = await desk.store.inspect(repo)
+    if facts.dirty_paths and not allow_dirty:
+        raise Refused(
+            f"{facts.root} has uncommitted work: {', '.join(facts.dirty_paths)}",
+            hint="commit or stash it, or give --allow-dirty: agents then start from the last commit, without it",
+        )
+    return facts, resolved
+
+
+async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
+    """The batch's id, and what happened: nothing, when it was submitted already."""
+    profile = replace(desk.profile(asked.profile), pytest_args=tuple(asked.pytest_args))
+    tests = tuple(dict.fromkeys(asked.tests))
+    batch = asked.batch or await _new_id(desk)
+    if await desk.journal.sealed_batch(batch) is not None:
+        raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
+    facts = await desk.store.inspect(Path(asked.repo))
+    try:
+        await desk.store.snapshot(facts.root, asked.base, batch)
+    except GitFailed as failed:
+        hint = "see that the daemon's user may read the repository, and that the commit is there"
+        raise Refused(
+            f"commit {asked.base[:12]} of {facts.root} can't be taken: {failed.message}", hint=hint
+        ) from failed
+    request = Submit(batch, str(facts.root), asked.base, tests, profile, priority=asked.priority, author=author)
+    return batch, await desk.asked(request)
+
+
+async def _new_id(desk: Desk) -> str:
+    while True:
+        batch = secrets.choice(LETTERS) + "".join(secrets.choice(ALL) for _ in range(ID_LENGTH - 1))
+        if batch not in desk.state().batches and await desk.journal.sealed_batch(batch) is None:
+            return batch

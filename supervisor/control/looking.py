@@ -1,0 +1,156 @@
+"""Routes that change nothing."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from supervisor.control import intake, messages, naming
+from supervisor.control.desk import Desk, TheDesk
+from supervisor.errors import NoSuchThing
+from supervisor.observe import snapshot
+from supervisor.observe.stream import as_data
+
+#: A sequence number is a 64 bit integer on disk.
+Seq = Annotated[int, Query(ge=0, le=2**63 - 1)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+JSON = "application/json"
+
+routes = APIRouter(tags=["look"])
+
+
+def shape(model: type[messages.Answer]) -> dict[str, Any]:
+    """Answers are made as the model says, and not looked at again on the way out: they may have 10,000 rows."""
+    return {"response_model": None, "responses": {200: {"model": model}}}
+
+
+@routes.get("/v1/health", **shape(messages.Dated))
+async def health(desk: TheDesk) -> Response:
+    """The API answers; whether the daemon goes round is the watchdog's to say."""
+    return JSONResponse(snapshot.answer(desk.clock()))
+
+
+@routes.get("/v1/version", **shape(messages.Dated))
+async def version(desk: TheDesk) -> Response:
+    return JSONResponse(snapshot.answer(desk.clock(), **desk.facts))
+
+
+@routes.get("/v1/status", **shape(messages.Queue))
+async def status(desk: TheDesk) -> Response:
+    """What is open, and what it runs on."""
+    return await _in_thread(lambda: snapshot.queue(desk.state(), desk.clock(), desk.problems()))
+
+
+@routes.get("/v1/batches", **shape(messages.Batches))
+async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
+    """Open ones first, then those that are finished, the newest first."""
+    sealed = [json.loads(each.status)["batch"] for each in await desk.journal.sealed(limit=limit)]
+    rows = [snapshot.summary(batch) for batch in reversed(desk.state().in_order())] + sealed
+    return JSONResponse(snapshot.answer(desk.clock(), rows=rows[:limit]))
+
+
+@routes.get("/v1/batches/{batch}", **shape(messages.BatchStatus))
+async def batch_status(desk: TheDesk, batch: str) -> Response:
+    meant = await naming.batch(desk, batch)
+    if (found := meant.open) is not None:
+        return await _in_thread(lambda: snapshot.status(found, desk.clock()))
+    assert meant.sealed is not None
+    return Response(meant.sealed.status, media_type=JSON)
+
+
+@routes.get("/v1/batches/{batch}/jobs", **shape(messages.Jobs))
+async def jobs(desk: TheDesk, batch: str) -> Response:
+    meant = await naming.batch(desk, batch)
+    if (found := meant.open) is not None:
+        return await _in_thread(lambda: snapshot.jobs(found, desk.clock()))
+    assert meant.sealed is not None
+    return Response(meant.sealed.jobs, media_type=JSON)
+
+
+@routes.get("/v1/jobs/{job}", **shape(messages.JobStatus))
+async def job(desk: TheDesk, job: str) -> Response:
+    meant, number = await naming.job(desk, job)
+    if meant.open is not None:
+        return JSONResponse(snapshot.job(meant.open, number, desk.clock()))
+    assert meant.sealed is not None
+    rows = json.loads(meant.sealed.jobs)["rows"]
+    if number > len(rows):
+        raise NoSuchThing(f"batch {meant.id} has no job {number}", hint=f"its last is {meant.id}.{len(rows)}")
+    return JSONResponse(snapshot.answer(desk.clock(), job=rows[number - 1]))
+
+
+@routes.get("/v1/checkout", **shape(messages.Checkout))
+async def checkout(
+    desk: TheDesk,
+    repo: Annotated[str, Query(pattern=r"^/[^\x00]*$", max_length=4096)],
+    profile: Annotated[str, Query(max_length=64)] = "default",
+    allow_dirty: bool = False,
+) -> Response:
+    """Whether a batch can start from this checkout, where, and how pytest runs there."""
+    facts, resolved = await intake.look(desk, Path(repo), profile, allow_dirty=allow_dirty)
+    return JSONResponse(
+        {
+            "schema_version": snapshot.SCHEMA_VERSION,
+            "repo": str(facts.root),
+            "base": facts.head_sha,
+            "profile": resolved.name,
+            "pytest": list(resolved.pytest),
+            "timeout_seconds": resolved.test_timeout_seconds,
+        }
+    )
+
+
+@routes.get("/v1/events", **shape(messages.Events))
+async def events(
+    desk: TheDesk, after: Seq = 0, limit: Limit = 1000, batch: str = "", job: str = "", newest: bool = False
+) -> Response:
+    """What has happened after a sequence number; with `newest`, the last of it."""
+    of_batch, of_job = await _of(desk, batch, job)
+    found = await desk.journal.read(after, limit=limit, batch=of_batch, job=of_job, newest=newest)
+    return await _in_thread(lambda: snapshot.answer(desk.clock(), rows=[as_data(record) for record in found]))
+
+
+@routes.get(
+    "/v1/events/stream",
+    response_model=None,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def stream(
+    desk: TheDesk,
+    after: Annotated[int | None, Query(ge=0, le=2**63 - 1)] = None,
+    batch: str = "",
+    job: str = "",
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**63 - 1)] = None,
+) -> Response:
+    """Server-sent events from a sequence number on, else from now. `Last-Event-ID` resumes."""
+    of_batch, of_job = await _of(desk, batch, job)
+    start = last_event_id if last_event_id is not None else after
+    if start is None:
+        last = await desk.journal.read(limit=1, newest=True)
+        start = last[-1].seq if last else 0
+    return StreamingResponse(_sse(desk, start, of_batch, of_job), media_type="text/event-stream")
+
+
+async def _sse(desk: Desk, after: int, batch: str, job: int) -> AsyncIterator[str]:
+    async for piece in desk.stream.follow(after, batch=batch, job=job):
+        if not piece:
+            yield ": nothing happens\n\n"
+        for record in piece:
+            yield f"id: {record.seq}\nevent: {record.event.kind}\ndata: {json.dumps(as_data(record))}\n\n"
+
+
+async def _of(desk: Desk, batch: str, job: str) -> tuple[str, int]:
+    if job:
+        meant, number = await naming.job(desk, job)
+        return meant.id, number
+    return ((await naming.batch(desk, batch)).id, 0) if batch else ("", 0)
+
+
+async def _in_thread(view: Callable[[], Any]) -> Response:
+    """The state is a value: a large view of it is made and written down beside the loop."""
+    return Response(await asyncio.to_thread(lambda: json.dumps(view())), media_type=JSON)

@@ -1,0 +1,152 @@
+"""What the API takes and gives, as schemas. Answers may get more fields, never fewer."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+type Time = str
+type Text = Annotated[str, Field(max_length=4096)]
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Submission(Asked):
+    repo: Annotated[str, Field(min_length=1, max_length=4096, pattern="^/", description="Path of a git checkout.")]
+    base: Annotated[str, Field(pattern="^[0-9a-f]{40}$", description="The commit to start from.")]
+    tests: Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=100_000)]
+    profile: Annotated[str, Field(max_length=64)] = "default"
+    pytest_args: Annotated[list[Text], Field(max_length=1000)] = []
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    batch: Annotated[
+        str | None,
+        Field(pattern="^[a-z][a-z0-9]{3,19}$", description="Said again with the same id, it is the same submission."),
+    ] = None
+
+
+class Pausing(Asked):
+    reason: Annotated[str, Field(max_length=200)] = ""
+
+
+class Slots(Asked):
+    slots: Annotated[int, Field(ge=0, le=100_000)]
+
+
+# --- answers
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    schema_version: Literal[1]
+
+
+class Dated(Answer):
+    as_of: Time
+
+
+class Submitted(Answer):
+    batch: str
+    jobs: int
+    changed: bool
+
+
+class Changed(Answer):
+    """`changed` is false when it was so already."""
+
+    changed: bool
+
+
+class Checkout(Answer):
+    repo: str
+    base: str
+    profile: str
+    pytest: list[str]
+    timeout_seconds: float
+
+
+class BatchView(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    state: Literal["queued", "running", "integrating", "finished", "cancelled"]
+    repo: str
+    base: str
+    branch: str | None
+    created_at: Time
+    finished_at: Time | None
+    jobs: dict[str, int]
+    outcomes: dict[str, int]
+    ledger: dict[str, int]
+    tokens: dict[str, int]
+    attention: list[dict[str, Any]]
+
+
+class BatchStatus(Dated):
+    batch: BatchView
+
+
+class Batches(Dated):
+    rows: list[BatchView]
+
+
+class Queue(Dated):
+    paused: bool
+    pause_reason: str
+    agents: int
+    pools: list[dict[str, Any]]
+    batches: list[BatchView]
+    attention: list[dict[str, Any]]
+
+
+class JobRow(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    test: str
+    state: str
+    outcome: str | None
+    ledger: str | None
+    attempts: int
+    agent: str | None
+    pool: str | None
+    queued_at: Time
+    launched_at: Time | None
+    published_at: Time | None
+    collected_at: Time | None
+    ended_at: Time | None
+
+
+class JobStatus(Dated):
+    job: JobRow
+
+
+class Jobs(Dated):
+    rows: list[JobRow]
+
+
+class EventRow(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    seq: int
+    at: Time
+    kind: str
+    batch: str | None
+    job: str | None
+    attempt: int | None
+
+
+class Events(Dated):
+    rows: list[EventRow]
+
+
+class ErrorBody(BaseModel):
+    code: str
+    message: str
+    hint: str
+    exit_code: int
+
+
+class ErrorAnswer(BaseModel):
+    error: ErrorBody

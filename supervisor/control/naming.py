@@ -1,0 +1,57 @@
+"""Which batch or job a person means: ids may be shortened as long as they stay unique."""
+
+from dataclasses import dataclass
+
+from supervisor.control.desk import Desk
+from supervisor.errors import NoSuchThing, Refused
+from supervisor.model.batch import Batch
+from supervisor.ports import SealedBatch
+
+MANY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A batch that is open, or one that is sealed."""
+
+    id: str
+    open: Batch | None = None
+    sealed: SealedBatch | None = None
+
+
+async def batch(desk: Desk, said: str) -> Meant:
+    known = desk.state().batches
+    if said in known:
+        return Meant(said, open=known[said])
+    if (sealed := await desk.journal.sealed_batch(said)) is not None:
+        return Meant(said, sealed=sealed)
+    found = {one for one in known if one.startswith(said)} | set(await desk.journal.sealed_ids(said, limit=MANY))
+    if len(found) > 1:
+        listed = ", ".join(sorted(found)[:MANY])
+        raise Refused(f"{said} may be one of several batches: {listed}", hint="write more of its id")
+    if not found:
+        raise NoSuchThing(f"there is no batch {said}", hint="`supervisorctl status` lists them")
+    return await batch(desk, found.pop())
+
+
+async def open_batch(desk: Desk, said: str) -> Batch:
+    """For what changes it: a sealed one can't be changed."""
+    meant = await batch(desk, said)
+    if meant.open is None:
+        hint = f"`supervisorctl status {meant.id}` shows what came of it; submit the tests again to work on them"
+        raise Refused(f"batch {meant.id} is finished", hint=hint)
+    return meant.open
+
+
+async def job(desk: Desk, said: str) -> tuple[Meant, int]:
+    """`BATCH.N`, where the batch may be shortened."""
+    prefix, dot, number = said.rpartition(".")
+    if not dot or not prefix or not (number.isascii() and number.isdigit() and len(number) < 8) or int(number) < 1:
+        raise NoSuchThing(f"{said} is not a job", hint="a job is written BATCH.NUMBER, such as k3f9x.12")
+    meant = await batch(desk, prefix)
+    if meant.open is not None and int(number) > len(meant.open.tests):
+        raise NoSuchThing(
+            f"batch {meant.id} has no job {number}",
+            hint=f"its jobs are {meant.id}.1 to {meant.id}.{len(meant.open.tests)}",
+        )
+    return meant, int(number)

@@ -1,0 +1,134 @@
+"""The API, served on a Unix socket for as long as the daemon runs.
+
+The socket is made beside its place with its final mode and moved there, so nobody ever finds one that is open to all
+or that nobody listens on. One that systemd passes is used as it is.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from supervisor import __version__
+from supervisor.control import looking, refusing, steering
+from supervisor.control.desk import Desk
+from supervisor.control.gate import Gate
+from supervisor.control.peers import PeerProtocol
+from supervisor.errors import Locked, Misconfigured
+
+MODE = 0o660
+BACKLOG = 512
+#: so long may requests under way still take when the daemon stops
+FAREWELL_SECONDS = 2
+_FIRST_PASSED_FD = 3
+
+
+def application(desk: Desk) -> FastAPI:
+    app = FastAPI(
+        title="agent-supervisor", version=__version__, responses=refusing.RESPONSES, docs_url=None, redoc_url=None
+    )
+    app.state.desk = desk
+    refusing.install(app)
+    app.include_router(looking.routes)
+    app.include_router(steering.routes)
+    return app
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the daemon's to handle."""
+        yield
+
+
+@asynccontextmanager
+async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
+    """Answers from when it is entered until it is left. Raises Locked when somebody else listens there."""
+    app = application(desk)
+    with listening(path) as listener:
+        config = uvicorn.Config(
+            Gate(app),
+            http=PeerProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=FAREWELL_SECONDS,
+        )
+        server = _Server(config)
+        task = asyncio.create_task(server.serve([listener]))
+        try:
+            yield app
+        finally:
+            desk.stream.close()
+            server.should_exit = True
+            await task
+
+
+@contextmanager
+def listening(path: Path) -> Iterator[socket.socket]:
+    if (passed := _passed_by_systemd()) is not None:
+        with passed:
+            yield passed
+        return
+    with _bound(path) as listener:
+        made = path.stat().st_ino
+        try:
+            yield listener
+        finally:
+            if path.exists() and path.stat().st_ino == made:
+                path.unlink()
+
+
+def _passed_by_systemd() -> socket.socket | None:
+    mine = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
+    count = os.environ.pop("LISTEN_FDS", "0")
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if not mine or count == "0":
+        return None
+    os.set_inheritable(_FIRST_PASSED_FD, False)
+    return socket.socket(fileno=_FIRST_PASSED_FD)
+
+
+def _bound(path: Path) -> socket.socket:
+    _refuse_taken(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        listener.bind(str(draft))
+        draft.chmod(MODE)
+        listener.listen(BACKLOG)
+        draft.rename(path)
+    except OSError as error:
+        listener.close()
+        draft.unlink(missing_ok=True)
+        why = error.strerror or str(error)
+        raise Misconfigured(f"can't listen on {path}: {why}", hint="give another path with --socket") from None
+    return listener
+
+
+def _refuse_taken(path: Path) -> None:
+    """Cases: nothing there; something that is no socket; one that is listened on; one that was left behind."""
+    try:
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise Misconfigured(f"{path} is there and is no socket", hint="give another path with --socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.settimeout(5)
+            probe.connect(str(path))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR):
+            return
+        if not isinstance(error, TimeoutError):
+            why = error.strerror or str(error)
+            raise Misconfigured(f"can't listen on {path}: {why}", hint="give another path with --socket") from None
+    raise Locked(f"another daemon listens on {path}", hint="stop it, or give another path with --socket")

@@ -1,0 +1,109 @@
+"""Routes that change something. Each may be said twice: `changed` tells whether it was news."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse, Response
+
+from supervisor.control import intake, messages, naming
+from supervisor.control.desk import Desk, TheDesk
+from supervisor.control.looking import shape
+from supervisor.control.peers import author
+from supervisor.model.event import Event, JobEvent
+from supervisor.model.request import Cancel, Pause, Resume, Retry, SetSlots
+from supervisor.observe.snapshot import SCHEMA_VERSION
+
+Author = Annotated[str, Depends(author)]
+
+DRAINING = "draining"
+
+routes = APIRouter(tags=["steer"])
+
+
+def changed(events: Sequence[Event], **content: Any) -> Response:
+    jobs = [f"{event.batch}.{event.job}" for event in events if isinstance(event, JobEvent)]
+    return JSONResponse({"schema_version": SCHEMA_VERSION, "changed": bool(events), **content, "jobs": jobs})
+
+
+@routes.post("/v1/batches", **shape(messages.Submitted))
+async def submit(desk: TheDesk, asked: messages.Submission, by: Author) -> Response:
+    """A batch: one job for each test. Answered once it would survive a power loss."""
+    batch, events = await intake.submit(desk, asked, by)
+    jobs = len(desk.state().batches[batch].tests)
+    content = {"schema_version": SCHEMA_VERSION, "batch": batch, "jobs": jobs, "changed": bool(events)}
+    return JSONResponse(content)
+
+
+@routes.post("/v1/batches/{batch}/cancel", **shape(messages.Changed))
+async def cancel_batch(desk: TheDesk, batch: str, by: Author) -> Response:
+    found = await naming.open_batch(desk, batch)
+    return changed(await desk.asked(Cancel(found.id, author=by)), batch=found.id)
+
+
+@routes.post("/v1/jobs/{job}/cancel", **shape(messages.Changed))
+async def cancel_job(desk: TheDesk, job: str, by: Author) -> Response:
+    batch, number = await _open_job(desk, job)
+    return changed(await desk.asked(Cancel(batch, number, author=by)), batch=batch)
+
+
+@routes.post("/v1/batches/{batch}/retry", **shape(messages.Changed))
+async def retry_batch(desk: TheDesk, batch: str, by: Author) -> Response:
+    """Every job of it that did not end well goes again."""
+    found = await naming.open_batch(desk, batch)
+    return changed(await desk.asked(Retry(found.id, author=by)), batch=found.id)
+
+
+@routes.post("/v1/jobs/{job}/retry", **shape(messages.Changed))
+async def retry_job(desk: TheDesk, job: str, by: Author) -> Response:
+    batch, number = await _open_job(desk, job)
+    return changed(await desk.asked(Retry(batch, number, author=by)), batch=batch)
+
+
+@routes.post("/v1/batches/{batch}/pause", **shape(messages.Changed))
+async def pause_batch(desk: TheDesk, batch: str, by: Author) -> Response:
+    """Nothing more of it is launched; what runs may finish."""
+    found = await naming.open_batch(desk, batch)
+    return changed(await desk.asked(Pause(found.id, author=by)), batch=found.id)
+
+
+@routes.post("/v1/batches/{batch}/resume", **shape(messages.Changed))
+async def resume_batch(desk: TheDesk, batch: str, by: Author) -> Response:
+    found = await naming.open_batch(desk, batch)
+    return changed(await desk.asked(Resume(found.id, author=by)), batch=found.id)
+
+
+@routes.post("/v1/pause", **shape(messages.Changed))
+async def pause(desk: TheDesk, asked: messages.Pausing, by: Author) -> Response:
+    """Nothing is launched; what runs may finish."""
+    return changed(await desk.asked(Pause(author=by, reason=asked.reason)))
+
+
+@routes.post("/v1/resume", **shape(messages.Changed))
+async def resume(desk: TheDesk, by: Author) -> Response:
+    """Also the end of a drain."""
+    return changed(await desk.asked(Resume(author=by)))
+
+
+@routes.post("/v1/drain", **shape(messages.Changed))
+async def drain(desk: TheDesk, by: Author) -> Response:
+    """Nothing is launched; the answer has the number of agents that are still there."""
+    events = await desk.asked(Pause(author=by, reason=DRAINING))
+    return changed(events, agents=len(desk.state().attempts))
+
+
+@routes.put("/v1/pools/{pool}/slots", **shape(messages.Changed))
+async def slots(desk: TheDesk, pool: str, asked: messages.Slots, by: Author) -> Response:
+    """Until the configuration is changed. Agents beyond it may finish."""
+    return changed(await desk.asked(SetSlots(pool, asked.slots, author=by)), pool=pool, slots=asked.slots)
+
+
+@routes.post("/v1/reload", **shape(messages.Changed))
+async def reload(desk: TheDesk) -> Response:
+    """Read the configuration again. One that can't be used changes nothing."""
+    return JSONResponse({"schema_version": SCHEMA_VERSION, "changed": await desk.reload()})
+
+
+async def _open_job(desk: Desk, said: str) -> tuple[str, int]:
+    meant, number = await naming.job(desk, said)
+    return (await naming.open_batch(desk, meant.id)).id, number
