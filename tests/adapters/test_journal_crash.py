@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.sqlite.schema import open_database
 from supervisor.model import event as ev
 
 PAGE, LOG_HEADER, FRAME_HEADER = 4096, 32, 24
@@ -83,6 +84,13 @@ def replayed(path: Path) -> list[int]:
         asyncio.run(journal.close())
 
 
+def test_an_append_waits_until_the_log_is_synced(tmp_path: Path) -> None:
+    """Files can be cut here, caches not: so the settings that a power loss relies on are looked at."""
+    with closing(open_database(tmp_path / "journal.sqlite3")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,), "2 is FULL"
+
+
 @pytest.mark.parametrize("beside", [-1, 0, 1, FRAME_HEADER])
 def test_a_log_cut_at_any_frame_holds_all_that_was_acknowledged(beside: int) -> None:
     for frame in disk().frames:
@@ -114,6 +122,7 @@ def test_a_checkpoint_cut_short_loses_nothing(data: st.DataObject) -> None:
 APPENDING = """
 import asyncio, pathlib, sys
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.sqlite.schema import open_database
 from supervisor.model.event import JobEnded
 
 async def main():
