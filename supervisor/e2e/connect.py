@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 def _start(environment: Mapping[str, str]) -> int:
     agent, directory = environment.get(_AGENT, ""), environment.get(DIRECTORY, "")
-    if not agent or not Path(directory).is_dir():
+    if not (agent and directory and Path(directory).is_dir()):
         _say(f"nothing is recorded: {_AGENT} and {DIRECTORY} must say which agent, and to which directory")
         return 2
     path = new_path(Path(directory), re.sub(r"[^A-Za-z0-9_.-]", "-", agent).lstrip(".-") or "agent")

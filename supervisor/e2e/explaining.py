@@ -10,32 +10,35 @@ def excerpt(text: str) -> str:
     """The text, indented, its middle left out when it is long."""
     if not text:
         return "  (nothing)"
-    lines = [line if len(line) <= _WIDTH else f"{line[:_WIDTH]}… ({len(line)} characters)" for line in _lines(text)]
+    lines = text.removesuffix("\n").split("\n")
     if len(lines) > _LINES:
         half = _LINES // 2
         lines = [*lines[:half], f"… {len(lines) - _LINES} lines left out …", *lines[-half:]]
-    shown = "\n".join(f"  {line}" for line in lines)
-    return shown if text.endswith("\n") else f"{shown}\n  (no newline at the end)" * ("\n" in text) or shown
+    return "\n".join(f"  {_visible(line)}" for line in lines)
+
+
+def _visible(line: str) -> str:
+    """As a terminal cannot fool a reader: control characters are spelled out, and no line is endless."""
+    shown = line[:_WIDTH] + (f"… ({len(line)} characters)" if len(line) > _WIDTH else "")
+    return "".join(each if each.isprintable() or each == "\t" else repr(each)[1:-1] for each in shown)
 
 
 def _lines(text: str) -> list[str]:
-    """As a terminal cannot fool a reader: control characters are spelled out."""
-    return ["".join(_visible(each) for each in line) for line in text.removesuffix("\n").split("\n")]
-
-
-def _visible(character: str) -> str:
-    return character if character.isprintable() or character == "\t" else repr(character)[1:-1]
+    return [_visible(line) for line in text.removesuffix("\n").split("\n")]
 
 
 def diff(found: str, wanted: str) -> str:
     """A unified diff from what was wanted to what was found."""
     lines = list(difflib.unified_diff(_lines(wanted), _lines(found), "wanted", "found", lineterm="", n=2))
-    if not lines:
-        return f"  they differ only in the newline at the end: wanted {wanted[-10:]!r}, found {found[-10:]!r}"
+    if not lines:  # the difference is where lines are cut off to be shown, or the last newline
+        at = next((i for i, pair in enumerate(zip(found, wanted, strict=False)) if len(set(pair)) > 1), -1)
+        at = min(len(found), len(wanted)) if at < 0 else at
+        around = slice(max(0, at - 20), at + 40)
+        return f"  they differ at character {at}: wanted {wanted[around]!r}, found {found[around]!r}"
     if len(lines) > 2 * _LINES:
         lines = [*lines[: 2 * _LINES], f"… {len(lines) - 2 * _LINES} more lines of difference …"]
     spaces = "" if found.split() != wanted.split() else "\n  (they differ only in white space)"
-    return "\n".join(f"  {line[:_WIDTH]}" for line in lines) + spaces
+    return "\n".join(f"  {line}" for line in lines) + spaces
 
 
 def nearest(text: str, wanted: str) -> str:

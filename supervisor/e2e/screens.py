@@ -1,5 +1,6 @@
 """What a terminal shows: pyte's screen, with the alternate screen that full-screen programs use."""
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -76,6 +77,10 @@ class Screen:
     def output(self) -> str:
         """The text that can be seen, without the empty lines at its end."""
         return "\n".join(self.lines).rstrip("\n")
+
+    def search(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+        """Look for a pattern; a prompt's last space counts, although nobody can see it."""
+        return re.search(pattern, self.output) or re.search(pattern, "\n".join(self.emulator.display))
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -68,7 +68,7 @@ class Terminal(Spawned):
         """Wait until the screen shows it; the failure shows the screen."""
         deadline = time.monotonic() + timeout
         with self._changed:
-            while (found := re.search(pattern, self.screen.output)) is None:
+            while (found := self.screen.search(pattern)) is None:
                 left = deadline - time.monotonic()
                 if left <= 0 or not self.is_running:
                     wanted = pattern if isinstance(pattern, str) else pattern.pattern
