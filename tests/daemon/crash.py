@@ -96,6 +96,7 @@ class CrashBox:
 
     def events(self) -> list[Event]:
         journal = open_journal(self.state_dir / "journal.sqlite3")
+
         async def read() -> list[Event]:
             try:
                 return [record.event for record in await journal.read(limit=1_000_000)]

@@ -63,7 +63,8 @@ class MngrAgents:
             with create_argv(order, dialect, self._scratch) as argv:
                 answer = await self._run("create", argv, self._settings.create_timeout)
             created = event(answer, "created")
-            if answer.code != 0 or created is None:
+            # Said to be created, it is there, whatever went wrong after that.
+            if created is None:
                 raise failure("create", answer)
             return AgentAddress(str(created["agent_id"]), str(created["host_id"]), order.place.provider)
         except BaseException:
