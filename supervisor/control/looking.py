@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from supervisor.control import intake, messages, naming
 from supervisor.control.desk import Desk, TheDesk
-from supervisor.errors import NoSuchThing
 from supervisor.observe import snapshot
 from supervisor.observe.stream import as_data
 
@@ -77,11 +76,7 @@ async def job(desk: TheDesk, job: str) -> Response:
     meant, number = await naming.job(desk, job)
     if meant.open is not None:
         return JSONResponse(snapshot.job(meant.open, number, desk.clock()))
-    assert meant.sealed is not None
-    rows = json.loads(meant.sealed.jobs)["rows"]
-    if number > len(rows):
-        raise NoSuchThing(f"batch {meant.id} has no job {number}", hint=f"its last is {meant.id}.{len(rows)}")
-    return JSONResponse(snapshot.answer(desk.clock(), job=rows[number - 1]))
+    return JSONResponse(snapshot.answer(desk.clock(), job=naming.sealed_row(meant, number)))
 
 
 @routes.get("/v1/checkout", **shape(messages.Checkout))

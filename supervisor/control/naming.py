@@ -1,6 +1,8 @@
 """Which batch or job a person means: ids may be shortened as long as they stay unique."""
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from supervisor.control.desk import Desk
 from supervisor.errors import NoSuchThing, Refused
@@ -50,8 +52,19 @@ async def job(desk: Desk, said: str) -> tuple[Meant, int]:
         raise NoSuchThing(f"{said} is not a job", hint="a job is written BATCH.NUMBER, such as k3f9x.12")
     meant = await batch(desk, prefix)
     if meant.open is not None and int(number) > len(meant.open.tests):
-        raise NoSuchThing(
-            f"batch {meant.id} has no job {number}",
-            hint=f"its jobs are {meant.id}.1 to {meant.id}.{len(meant.open.tests)}",
-        )
+        raise _no_job(meant, int(number), len(meant.open.tests))
     return meant, int(number)
+
+
+def sealed_row(meant: Meant, number: int) -> dict[str, Any]:
+    assert meant.sealed is not None
+    rows = json.loads(meant.sealed.jobs)["rows"]
+    if number > len(rows):
+        raise _no_job(meant, number, len(rows))
+    row: dict[str, Any] = rows[number - 1]
+    return row
+
+
+def _no_job(meant: Meant, number: int, last: int) -> NoSuchThing:
+    hint = f"its jobs are {meant.id}.1 to {meant.id}.{last}"
+    return NoSuchThing(f"batch {meant.id} has no job {number}", hint=hint)

@@ -1,5 +1,6 @@
 """Routes that change something. Each may be said twice: `changed` tells whether it was news."""
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
 from supervisor.control import intake, messages, naming
-from supervisor.control.desk import Desk, TheDesk
+from supervisor.control.desk import TheDesk
 from supervisor.control.looking import shape
 from supervisor.control.peers import author
 from supervisor.model.event import Event, JobEvent
@@ -37,14 +38,21 @@ async def submit(desk: TheDesk, asked: messages.Submission, by: Author) -> Respo
 
 @routes.post("/v1/batches/{batch}/cancel", **shape(messages.Changed))
 async def cancel_batch(desk: TheDesk, batch: str, by: Author) -> Response:
-    found = await naming.open_batch(desk, batch)
+    """Its agents' work is rescued, what was done already is kept."""
+    meant = await naming.batch(desk, batch)
+    if meant.sealed is not None and json.loads(meant.sealed.status)["batch"]["state"] == "cancelled":
+        return changed([], batch=meant.id)
+    found = await naming.open_batch(desk, meant.id)
     return changed(await desk.asked(Cancel(found.id, author=by)), batch=found.id)
 
 
 @routes.post("/v1/jobs/{job}/cancel", **shape(messages.Changed))
 async def cancel_job(desk: TheDesk, job: str, by: Author) -> Response:
-    batch, number = await _open_job(desk, job)
-    return changed(await desk.asked(Cancel(batch, number, author=by)), batch=batch)
+    meant, number = await naming.job(desk, job)
+    if meant.sealed is not None and naming.sealed_row(meant, number)["outcome"] == "cancelled":
+        return changed([], batch=meant.id)
+    found = await naming.open_batch(desk, meant.id)
+    return changed(await desk.asked(Cancel(found.id, number, author=by)), batch=found.id)
 
 
 @routes.post("/v1/batches/{batch}/retry", **shape(messages.Changed))
@@ -56,8 +64,9 @@ async def retry_batch(desk: TheDesk, batch: str, by: Author) -> Response:
 
 @routes.post("/v1/jobs/{job}/retry", **shape(messages.Changed))
 async def retry_job(desk: TheDesk, job: str, by: Author) -> Response:
-    batch, number = await _open_job(desk, job)
-    return changed(await desk.asked(Retry(batch, number, author=by)), batch=batch)
+    meant, number = await naming.job(desk, job)
+    found = await naming.open_batch(desk, meant.id)
+    return changed(await desk.asked(Retry(found.id, number, author=by)), batch=found.id)
 
 
 @routes.post("/v1/batches/{batch}/pause", **shape(messages.Changed))
@@ -102,8 +111,3 @@ async def slots(desk: TheDesk, pool: str, asked: messages.Slots, by: Author) -> 
 async def reload(desk: TheDesk) -> Response:
     """Read the configuration again. One that can't be used changes nothing."""
     return JSONResponse({"schema_version": SCHEMA_VERSION, "changed": await desk.reload()})
-
-
-async def _open_job(desk: Desk, said: str) -> tuple[str, int]:
-    meant, number = await naming.job(desk, said)
-    return (await naming.open_batch(desk, meant.id)).id, number

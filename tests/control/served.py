@@ -1,0 +1,162 @@
+"""The API on a real socket, over a real loop; devices are played, so that a test says how each job goes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.memory_journal import MemoryJournal
+from supervisor.control.client import Client
+from supervisor.control.desk import Desk
+from supervisor.control.server import serving
+from supervisor.daemon.loop import Loop
+from supervisor.model import event as ev
+from supervisor.model.batch import Batch
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.request import Configure
+from supervisor.model.state import State
+from supervisor.observe.snapshot import seal
+from supervisor.observe.stream import Stream
+from supervisor.settings import load, pool_specs, resolve
+from tests.adapters.agent_clone import commit, git
+
+CONFIG = """
+[profiles.quick]
+retries = 0
+"""
+
+
+@dataclass
+class Player:
+    """Does at once what is asked of the devices. An agent ends when its test has an outcome in `outcomes`."""
+
+    tell: Callable[[ev.Event], None]
+    batch: Callable[[str], Batch]
+    outcomes: dict[str, str] = field(default_factory=dict)
+    #: what every other test ends with; "": its agent goes on working
+    otherwise: str = ""
+
+    def perform(self, effect: Effect) -> None:
+        at = effect.began.at
+        match effect:
+            case Launch():
+                self.tell(ev.LaunchSucceeded(at, *effect.attempt.key, host_id="host"))
+                self._end(effect, at)
+            case Collect():
+                key = effect.attempt.key
+                claim = self._outcome(key.batch, key.job) or "fixed"
+                done = ev.WorkRescued(at, *key) if effect.rescue else ev.WorkCollected(at, *key, claim=claim)
+                self.tell(done)
+            case Verify():
+                outcome = self._outcome(effect.batch, effect.job) or "fixed"
+                self.tell(ev.WorkVerified(at, effect.batch, effect.job, effect.attempt, outcome=outcome))
+            case Release():
+                self.tell(ev.AgentReleased(at, *effect.attempt.key))
+            case Integrate():
+                jobs = range(1, len(self.batch(effect.batch).tests) + 1)
+                ledger = {number: LedgerRow(Fate.MERGED) for number in jobs}
+                branch = f"supervisor/{effect.batch}"
+                self.tell(ev.IntegrationEnded(at, effect.batch, effect.number, ledger=ledger, branch=branch))
+
+    def _end(self, effect: Launch, at: float) -> None:
+        key = effect.attempt.key
+        if self._outcome(key.batch, key.job):
+            self.tell(ev.WorkPublished(at, *key))
+
+    def _outcome(self, batch: str, job: int) -> str:
+        return self.outcomes.get(self.batch(batch).tests[job - 1], self.otherwise)
+
+
+@dataclass
+class Served:
+    socket: Path
+    repo: Path
+    loop: Loop
+    journal: MemoryJournal
+    desk: Desk
+    player: Player
+
+    @property
+    def client(self) -> Client:
+        return Client(self.socket)
+
+    async def call[T](self, call: Callable[[Client], T]) -> T:
+        """The client blocks, as it does for a person."""
+        return await asyncio.to_thread(call, self.client)
+
+    async def submit(self, *tests: str, **more: object) -> str:
+        body = {"repo": str(self.repo), "base": git(self.repo, "rev-parse", "HEAD"), "tests": list(tests), **more}
+        answer = await self.call(lambda client: client.post("/v1/batches", body))
+        return str(answer["batch"])
+
+    async def finish(self, batch: str) -> None:
+        """Let all agents that work come to their end."""
+        for attempt in list(self.loop.state.attempts.values()):
+            if attempt.key.batch == batch:
+                self.loop.inbox.tell(ev.WorkPublished(self.desk.clock(), *attempt.key))
+
+
+def a_repo(home: Path, files: Mapping[str, str] | None = None) -> Path:
+    repo = home / "target"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    commit(repo, "first", README__md="a target\n")
+    for name, text in (files or {"tests/test_it.py": TESTS}).items():
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(text)
+    git(repo, "add", ".")
+    git(repo, "commit", "-q", "-m", "tests")
+    return repo
+
+
+TESTS = """\
+import pytest
+
+def test_one():
+    pass
+
+@pytest.mark.parametrize("word", ["a b", "c"])
+def test_two(word):
+    pass
+"""
+
+
+@asynccontextmanager
+async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIterator[Served]:
+    config = home / "config.toml"
+    config.write_text(CONFIG + f'[[pools]]\nname = "local"\nslots = {slots}\n')
+    settings = load(config)
+    journal = MemoryJournal()
+    stream = Stream(journal)
+    loop: Loop
+    player = Player(
+        lambda event: loop.inbox.tell(event), lambda batch: loop.state.batches[batch], otherwise=otherwise
+    )
+    loop = Loop(State(journal.installation), journal, lambda: desk.clock(), player.perform, seal)
+    loop.watch(stream.notify)
+
+    async def reload() -> bool:
+        return bool(await loop.inbox.ask(Configure(pool_specs(load(config)))))
+
+    desk = Desk(
+        state=lambda: loop.state,
+        ask=loop.inbox.ask,
+        journal=journal,
+        store=GitStore(home / "state"),
+        stream=stream,
+        profile=lambda name: resolve(settings, name),
+        reload=reload,
+        facts={"version": "0", "state_dir": str(home / "state")},
+    )
+    socket = home / "ctl.sock"
+    running = asyncio.create_task(loop.run())
+    try:
+        await loop.inbox.ask(Configure(pool_specs(settings)))
+        async with serving(desk, socket):
+            yield Served(socket, a_repo(home), loop, journal, desk, player)
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
