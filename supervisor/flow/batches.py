@@ -112,17 +112,22 @@ def on_integration_resumed(state: State, event: ev.IntegrationResumed) -> State:
 
 
 def on_integration_failed(state: State, event: ev.IntegrationFailed) -> State:
-    return state.with_batch(_batch(state, event)).put(("integrate", event.batch), event.retry_at)
+    return state.with_batch(_unintegrated(state, event)).put(("integrate", event.batch), event.retry_at)
 
 
 def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
-    batch = _batch(state, event)
-    if batch.ledger:
-        raise ImpossibleTransition(f"batch {batch.id} is integrated already")
+    batch = _unintegrated(state, event)
     if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
         raise ImpossibleTransition(f"the ledger of {batch.id} does not have one row for each job")
     batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), branch=event.branch)
-    return state.with_batch(batch).put(("finish", batch.id), event.at)
+    return state.with_batch(batch).drop(("integrate", batch.id)).put(("finish", batch.id), event.at)
+
+
+def _unintegrated(state: State, event: ev.BatchEvent) -> Batch:
+    batch = _batch(state, event)
+    if batch.ledger:
+        raise ImpossibleTransition(f"batch {batch.id} is integrated already")
+    return batch
 
 
 def on_finished(state: State, event: ev.BatchFinished) -> State:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from supervisor.errors import ImpossibleTransition
 from supervisor.flow import slots
 from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
 from supervisor.model import event as ev
@@ -22,17 +23,15 @@ def on_collect_failed(state: State, event: ev.CollectFailed) -> State:
 
 
 def on_publication_refused(state: State, event: ev.PublicationRefused) -> State:
-    attempt, job = attempt_of(state, event), job_of(state, event)
-    ending = Ending(How.REFUSED, event.detail, event.reason)
-    if job.ending is not None and job.ending.how is How.CANCELLED:
-        ending = job.ending
-    state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(replace(attempt, tries=0))
+    attempt, job = _answered(state, event, published=True)
+    job = replace(job, ending=Ending(How.REFUSED, event.detail, event.reason))
+    state = state.with_job(event.batch, job).with_attempt(replace(attempt, tries=0))
     return state.put(item("collect", attempt.key), event.at)
 
 
 def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     """The slot is free from here on: what is left to do for this agent is to put it away."""
-    attempt, job = attempt_of(state, event), job_of(state, event)
+    attempt, job = _answered(state, event, published=True)
     job = replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits)
     keep = state.batches[event.batch].profile.keep_agents == "all"
     state = slots.freed(state, attempt).put(item("verify", attempt.key), event.at)
@@ -41,25 +40,42 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
 
 
 def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
-    attempt, job = attempt_of(state, event), job_of(state, event)
+    attempt, job = _answered(state, event, published=False)
     if event.head:
         job = replace(job, head=event.head, commits=event.commits)
     keep = state.batches[event.batch].profile.keep_agents != "none"
     return _collected(state, event, job, replace(attempt, keep=keep))
 
 
+def _answered(state: State, event: ev.AttemptEvent, published: bool) -> tuple[Attempt, Job]:
+    """What is published is collected, all else is rescued: an answer to the other question comes too late."""
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    if (job.ending is not None and job.ending.how is How.PUBLISHED) is not published:
+        raise ImpossibleTransition(f"{event.kind} of {attempt.key}, which has {'not ' * published}published")
+    return attempt, job
+
+
 def _collected(state: State, event: ev.AttemptEvent, job: Job, attempt: Attempt) -> State:
-    state = state.with_job(event.batch, replace(job, collected_at=event.at))
+    state = state.with_job(event.batch, replace(job, collected_at=event.at)).drop(item("collect", attempt.key))
     return state.with_attempt(replace(attempt, tries=0)).put(item("release", attempt.key), event.at)
 
 
 def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
-    return state.with_job(event.batch, job_of(state, event)).drop(item("verify", key_of(event)))
+    return state.with_job(event.batch, _judged(state, event)).drop(item("verify", key_of(event)))
 
 
 def on_work_verified(state: State, event: ev.WorkVerified) -> State:
-    job = replace(job_of(state, event), claim=event.outcome, detail=event.detail)
-    return state.with_job(event.batch, job).put(("settle", event.batch, event.job), event.at)
+    job = replace(_judged(state, event), claim=event.outcome, detail=event.detail)
+    state = state.with_job(event.batch, job).drop(item("verify", key_of(event)))
+    return state.put(("settle", event.batch, event.job), event.at)
+
+
+def _judged(state: State, event: ev.AttemptEvent) -> Job:
+    """The verdict on an attempt that was cancelled and retried meanwhile says nothing of the next."""
+    job = job_of(state, event)
+    if event.attempt != job.attempts:
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is not the last attempt")
+    return job
 
 
 def on_release_started(state: State, event: ev.ReleaseStarted) -> State:
@@ -75,6 +91,7 @@ def on_release_failed(state: State, event: ev.ReleaseFailed) -> State:
 def on_agent_released(state: State, event: ev.AgentReleased) -> State:
     attempt = attempt_of(state, event)
     state = slots.left(replace(state, attempts=state.attempts.delete(attempt.key)), attempt)
+    state = state.drop(item("release", attempt.key))
     batch = state.batches[event.batch]
     job = batch.job(event.job)
     if job.state is JobState.COLLECTING and job.attempts == event.attempt:

@@ -171,7 +171,8 @@ def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
 def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
     attempt, job = attempt_of(state, event), job_of(state, event)
     how = How.INTERRUPTED if event.reason == "interrupted" else How.UNLAUNCHED
-    job = replace(job, failed_launches=job.failed_launches + (how is How.UNLAUNCHED))
+    own_fault = how is How.UNLAUNCHED and event.reason not in slots.PROVIDER_FAULTS
+    job = replace(job, failed_launches=job.failed_launches + own_fault)
     if job.ending is None:
         job = replace(job, ending=Ending(how, event.detail, event.reason))
     state = state.with_job(event.batch, job).with_attempt(attempt).put(item("release", attempt.key), event.at)
@@ -210,22 +211,23 @@ def _closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State
         raise ImpossibleTransition(f"{event.kind} of {key}, whose agent is put away")
     attempt = replace(_moved(attempt, event), tries=0)
     state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(attempt)
-    return state.drop(item("time-out", key)).put(item("collect", key), event.at)
+    state = state.drop(item("time-out", key)).drop(("cancel", event.batch, event.job))
+    return state.put(item("collect", key), event.at)
 
 
 def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
     """What waits, or is being verified, ends at once; a live agent is rescued and put away first."""
-    before = state.batches[event.batch].job(event.job) if event.batch in state.batches else None
     job = job_of(state, event)
+    before = state.batches[event.batch].job(event.job)
     ending = Ending(How.CANCELLED, f"cancelled by {event.author}" if event.author else "cancelled")
-    published = before is not None and before.ending is not None and before.ending.how is How.PUBLISHED
-    if published and before is not None and before.state is JobState.COLLECTING:
+    if before.ending is not None and before.ending.how is How.CANCELLED:
+        ending = before.ending
+    if before.state is JobState.COLLECTING and before.ending is not None and before.ending.how is How.PUBLISHED:
         raise ImpossibleTransition(f"{event.batch}.{event.job} has published: its work is being collected")
-    state = state.drop(("cancel", event.batch, event.job))
-    if job.state is JobState.COLLECTING and before is not None and before.state is not JobState.COLLECTING:
+    if before.state in (JobState.RUNNING, JobState.PARKED):
         return _closed(state, event, job, ending)
     job = replace(job, ending=ending)
-    if job.state is not JobState.CANCELLED:  # settled as cancelled once its agent is put away
+    if not job.state.is_over:  # settled as cancelled once its agent is put away
         return state.with_job(event.batch, job)
     state = state.drop(item("verify", AttemptKey(event.batch, event.job, job.attempts)))
     return queue.ended(state, event, replace(job, outcome=Outcome.CANCELLED, detail=ending.detail))

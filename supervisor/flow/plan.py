@@ -18,7 +18,11 @@ from supervisor.model.state import State
 
 
 def plan(state: State, now: float) -> list[Effect]:
-    due = [_DUE[str(item[0])](state, item, now) for item in state.agenda.due(now)]
+    # What begins on one subject can undo what else is due on it, so each gets one effect at a time.
+    first: dict[Item, Item] = {}
+    for item in state.agenda.due(now):
+        first.setdefault(item[1:3], item)
+    due = [_DUE[str(item[0])](state, item, now) for item in first.values()]
     return due or _launches(state, now)
 
 

@@ -1,5 +1,6 @@
 """Whether a job whose attempt has ended goes again, and if not, what its outcome is."""
 
+from supervisor.flow import slots
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import Ending, How, Job
@@ -41,7 +42,7 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
     match ending.how:
         case How.INTERRUPTED:
             return requeued()
-        case How.UNLAUNCHED if ending.reason in ("provider", "missing"):
+        case How.UNLAUNCHED if ending.reason in slots.PROVIDER_FAULTS:
             return requeued()
         case How.UNLAUNCHED if ending.reason != "refused" and job.failed_launches < MOST_LAUNCHES:
             return requeued(BACK_OFF_SECONDS * 2 ** (job.failed_launches - 1))

@@ -12,6 +12,8 @@ from supervisor.model.state import State
 
 #: A pool whose provider fails rests this long, doubling to the limit.
 REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
+#: reasons of a failed launch that are no fault of the job's
+PROVIDER_FAULTS = frozenset({"provider", "missing"})
 
 
 # --- the arithmetic
@@ -54,10 +56,10 @@ def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> Sta
     pool = state.pools[attempt.pool]
     if attempt.new_host:
         pool = replace(pool, broken=pool.broken | {attempt.host})
-    if event.reason not in ("provider", "missing"):
+    if event.reason not in PROVIDER_FAULTS:
         return state.with_pool(pool)
     if not pool.resting:
-        rest = min(REST_SECONDS * 2**pool.failures, LONGEST_REST_SECONDS)
+        rest = min(REST_SECONDS * 2 ** min(pool.failures, 10), LONGEST_REST_SECONDS)
         state = state.put(("rest", pool.name), event.at + rest)
         pool = replace(pool, failures=pool.failures + 1, resting=True)
     return state.with_pool(pool)

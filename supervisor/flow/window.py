@@ -23,17 +23,19 @@ def look(window: str, timezone: str, now: float) -> tuple[bool, float]:
     opens, closes = parse(window)
     zone = ZoneInfo(timezone)
     today = datetime.fromtimestamp(now, zone).date()
-    # Yesterday's window may still be open, and the next change may be tomorrow's. Compared as instants, so that a
-    # night of 7 or 9 hours is what it is.
-    changes: list[tuple[float, bool]] = []
+    # Yesterday's window may still be open, and the next change may be the day after tomorrow's. Compared as
+    # instants, so that a night of 7 or 9 hours is what it is, and a window that falls into the missing hour is none.
+    spans: list[tuple[float, float]] = []
     for day in range(-1, 3):
         date = today + timedelta(days=day)
         end = date if opens < closes else date + timedelta(days=1)
-        changes.append((_instant(datetime.combine(date, opens, zone)), True))
-        changes.append((_instant(datetime.combine(end, closes, zone)), False))
-    changes.sort()
-    is_open = [opened for at, opened in changes if at <= now][-1]
-    return is_open, next(at for at, opened in changes if at > now and opened != is_open)
+        spans.append((_instant(datetime.combine(date, opens, zone)), _instant(datetime.combine(end, closes, zone))))
+
+    def is_open(at: float) -> bool:
+        return any(start <= at < end for start, end in spans)
+
+    changes = sorted(at for span in spans for at in span)
+    return is_open(now), next(at for at in changes if at > now and is_open(at) is not is_open(now))
 
 
 def _instant(local: datetime) -> float:

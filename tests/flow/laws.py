@@ -1,0 +1,204 @@
+"""What is true of every state the core can be in, checked against a count from scratch; and of every history."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from supervisor.flow.settle import MOST_LAUNCHES
+from supervisor.model import event as ev
+from supervisor.model.agenda import Item
+from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.batch import Batch, BatchState
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.job import JobState
+from supervisor.model.outcome import Outcome
+from supervisor.model.state import State
+
+#: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
+EXCUSED = frozenset({"provider", "missing", "interrupted"})
+
+
+def check_books(state: State) -> None:
+    """Every number that is kept for speed is what a recount gives."""
+    for pool in state.pools.values():
+        attempts = [attempt for attempt in state.attempts.values() if attempt.pool == pool.name]
+        assert pool.busy == sum(attempt.holds_slot for attempt in attempts)
+        assert pool.lingering == sum(not attempt.holds_slot for attempt in attempts)
+        assert dict(pool.members) == Counter(attempt.host for attempt in attempts if attempt.host)
+        assert pool.broken <= set(pool.members)
+        assert pool.resting == (("rest", pool.name) in state.agenda.times)
+    for batch in state.batches.values():
+        _check_batch(state, batch)
+    assert list(state.agenda.order) == sorted((at, item) for item, at in state.agenda.times.items())
+    assert all(key.batch in state.batches for key in state.attempts), "an agent of a sealed batch"
+
+
+def _check_batch(state: State, batch: Batch) -> None:
+    attempts = list(state.attempts_of(batch.id))
+    assert batch.agents == len(attempts)
+    assert batch.busy == sum(attempt.holds_slot for attempt in attempts)
+    counted = Counter(job.state for job in batch.jobs())
+    assert all(batch.count(one) == counted[one] for one in JobState)
+    assert batch.is_drained == all(job.state.is_over for job in batch.jobs())
+    assert all(number in batch.touched for number in range(1, batch.cursor + 1))
+    assert batch.cursor == len(batch.tests) or batch.cursor + 1 not in batch.touched
+    assert len(set(batch.again)) == len(batch.again)
+    assert all(batch.job(number).state is JobState.QUEUED for number in batch.again)
+    for job in batch.touched.values():
+        last = state.attempts.get(AttemptKey(batch.id, job.number, job.attempts))
+        stages = _STAGES[job.state]
+        assert (last.stage if last else None) in stages, f"{job} with {last}"
+        assert job.state.is_over == (job.outcome is not None) == (job.ended_at is not None)
+    if batch.finished_at is not None:
+        assert set(batch.ledger) == set(range(1, len(batch.tests) + 1)), "the ledger does not add up"
+
+
+#: where the last agent of a job can be, None: put away, or there never was one
+_AWAY = (None, Stage.RELEASING)
+_STAGES: dict[JobState, tuple[Stage | None, ...]] = {
+    JobState.QUEUED: _AWAY,
+    JobState.LAUNCHING: (Stage.LAUNCHING,),
+    JobState.RUNNING: (Stage.LIVE,),
+    JobState.PARKED: (Stage.LIVE,),
+    JobState.COLLECTING: (Stage.COLLECTING, Stage.RELEASING, None),
+    JobState.VERIFYING: _AWAY,
+    JobState.DONE: _AWAY,
+    JobState.CANCELLED: _AWAY,
+}
+
+
+def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
+    """Whatever waits for something will get it: it is due, or a device has yet to answer."""
+    under_way = {_awaited(effect) for effect in asked} | set(state.agenda.times)
+    for attempt in state.attempts.values():
+        assert under_way & set(_due_to(attempt)), f"nobody will move on {attempt}"
+    for batch in state.batches.values():
+        for job in batch.touched.values():
+            where = (batch.id, job.number)
+            if job.state is JobState.QUEUED:
+                assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
+            if job.state is JobState.VERIFYING:
+                assert {("verify", *where, job.attempts), ("settle", *where)} & under_way, f"{job} is never judged"
+            if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
+                assert ("settle", *where) in under_way, f"{job} is never settled"
+        if batch.finished_at is None and batch.is_drained:
+            due = {("integrate", batch.id), ("finish", batch.id)}
+            assert due & under_way, f"{batch.id} is drained and never ends"
+        if batch.finished_at is not None and not batch.agents:
+            assert ("seal", batch.id) in under_way, f"{batch.id} is never sealed"
+        if batch.state in (BatchState.QUEUED, BatchState.RUNNING) and batch.profile.window:
+            assert ("window", batch.id) in under_way, f"the window of {batch.id} never changes"
+
+
+def _due_to(attempt: Attempt) -> list[Item]:
+    batch, job, _ = key = attempt.key
+    match attempt.stage:
+        case Stage.LAUNCHING:
+            return [("launch", *key)]
+        case Stage.LIVE:
+            return [("time-out", *key), ("cancel", batch, job)]
+        case Stage.COLLECTING:
+            return [("collect", *key)]
+        case Stage.RELEASING:
+            return [("release", *key)]
+
+
+def _awaited(effect: Effect) -> Item:
+    match effect:
+        case Launch(attempt=attempt):
+            return ("launch", *attempt.key)
+        case Collect(attempt=attempt):
+            return ("collect", *attempt.key)
+        case Release(attempt=attempt):
+            return ("release", *attempt.key)
+        case Verify(batch=batch, job=job, attempt=number):
+            return ("verify", batch, job, number)
+        case Integrate(batch=batch):
+            return ("integrate", batch)
+    raise AssertionError(f"nothing awaits {effect}")
+
+
+@dataclass
+class Lives:
+    """What happened to one job, told by its events alone."""
+
+    attempts: int = 0
+    #: attempts whose agent may be at work: launched, and neither collected nor put away nor known never to be
+    at_work: set[int] = field(default_factory=set)
+    crashes: int = 0
+    failed_launches: int = 0
+    over: bool = False
+
+
+class Historian:
+    """Watches the events go by and checks the promises that no single state shows."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[tuple[str, int], Lives] = defaultdict(Lives)
+        self.integrations: Counter[str] = Counter()
+        self.finished: Counter[str] = Counter()
+
+    def __call__(self, before: State, event: ev.Event) -> None:
+        match event:
+            case ev.LaunchStarted():
+                self._launched(before, event)
+            case ev.IntegrationStarted():
+                self.integrations[event.batch] += 1
+                assert self.integrations[event.batch] == 1, "integrated twice"
+            case ev.BatchFinished():
+                self.finished[event.batch] += 1
+                assert self.finished[event.batch] == 1, "finished twice"
+            case ev.BatchSealed():
+                assert not list(before.attempts_of(event.batch))
+                left = [item for item in before.agenda.times if event.batch in item[1:2]]
+                assert left == [("seal", event.batch)], f"left behind: {left}"
+            case ev.JobEvent():
+                self._lived(before, event, self.jobs[event.batch, event.job])
+
+    def _launched(self, before: State, event: ev.LaunchStarted) -> None:
+        batch, pool, life = before.batches[event.batch], before.pools[event.pool], self.jobs[event.batch, event.job]
+        assert pool.busy < pool.slots, "launched above the slots"
+        assert not any((before.paused, batch.paused, pool.resting))
+        assert batch.window_open
+        assert not batch.profile.slots or batch.busy < batch.profile.slots
+        assert not life.over
+        assert not life.at_work, f"{event} beside the agents of attempts {life.at_work}"
+        assert event.attempt == life.attempts + 1, "a gap between attempts"
+        life.attempts = event.attempt
+        life.at_work.add(event.attempt)
+
+    def _lived(self, before: State, event: ev.JobEvent, life: Lives) -> None:
+        batch = before.batches[event.batch]
+        match event:
+            case ev.LaunchSucceeded():
+                life.failed_launches = 0
+            case ev.LaunchFailed():
+                life.failed_launches += event.reason not in EXCUSED
+                if event.reason in ("provider", "refused", "missing"):
+                    life.at_work.discard(event.attempt)
+            case ev.WorkCollected() | ev.AgentReleased():
+                life.at_work.discard(event.attempt)
+            case ev.AgentVanished() | ev.PublicationRefused():
+                life.crashes = max(life.crashes, before.batches[event.batch].job(event.job).retries_used) + 1
+            case ev.JobRequeued():
+                assert not life.over
+                assert not event.counts or life.crashes <= batch.profile.retries, "retried beyond the limit"
+                assert life.failed_launches < MOST_LAUNCHES
+            case ev.JobEnded():
+                assert not life.over, "ended twice"
+                life.over = True
+                self._deserved(batch, event, life)
+            case ev.JobCancelled():
+                life.over = life.over or batch.job(event.job).state in (JobState.QUEUED, JobState.VERIFYING)
+            case ev.JobRetried():
+                assert life.over
+                life.over, life.crashes, life.failed_launches = False, 0, 0
+
+    def _deserved(self, batch: Batch, event: ev.JobEnded, life: Lives) -> None:
+        """A job is given up only for faults of its own, and only after all the tries it has."""
+        ending = batch.job(event.job).ending
+        assert ending is not None
+        if event.outcome == Outcome.LOST:
+            assert life.crashes == batch.profile.retries + 1
+        if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
+            assert ending.reason not in EXCUSED
+            assert life.failed_launches == MOST_LAUNCHES, "given up before its launches were used up"

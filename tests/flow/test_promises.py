@@ -1,0 +1,217 @@
+"""Whatever happens, in whatever order, the promises hold.
+
+A state machine of Hypothesis plays the people, the agents and the devices against the core. Devices succeed, fail,
+speak late, twice or never; the daemon restarts at any moment; events come in bursts before anything is planned.
+After every step the laws are checked. At the end everyone behaves, and then every batch must end.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from supervisor.errors import Refused
+from supervisor.flow.plan import next_at
+from supervisor.flow.requests import decide
+from supervisor.model import event as ev
+from supervisor.model import request as rq
+from supervisor.model.attempt import AttemptKey, Stage
+from supervisor.model.batch import BatchState, Profile
+from supervisor.model.effect import Effect
+from supervisor.model.state import State
+from tests.flow.laws import Historian, check_books, check_nothing_is_forgotten
+from tests.flow.world import World, numbered, replayed
+
+POOLS = (
+    ev.PoolSpec("local", "local", 2),
+    ev.PoolSpec("ssh", "ssh", 2, hosts=("left", "right")),
+    ev.PoolSpec("cloud", "modal", 3, agents_per_host=2),
+)
+#: what the world may say of an attempt without having been asked
+SAID: tuple[Callable[..., ev.AttemptEvent], ...] = (
+    ev.WorkPublished,
+    ev.AgentVanished,
+    ev.AgentReleased,
+    ev.WorkRescued,
+    partial(ev.WorkCollected, claim="improved", head="c0de", commits=1),
+    partial(ev.PublicationRefused, reason="path-escape"),
+)
+#: what is rarely true, and must do no harm
+NONSENSE: tuple[Callable[..., ev.AttemptEvent], ...] = (
+    *SAID,
+    partial(ev.LaunchSucceeded, host_id="host"),
+    partial(ev.LaunchInterrupted, host_id="host"),
+    partial(ev.LaunchFailed, reason="timeout"),
+    partial(ev.WorkVerified, outcome="failed"),
+)
+
+indices = st.integers(0, 11)
+reasons = st.sampled_from(
+    ["provider", "missing", "refused", "timeout", "killed", "garbage", "interrupted", "duplicate"]
+)
+names = st.sampled_from(["a", "b", "c"])
+numbers = st.integers(0, 4)
+pools = st.sampled_from([spec.name for spec in POOLS])
+profiles = st.builds(
+    Profile,
+    pools=st.lists(pools, min_size=1, max_size=3, unique=True).map(tuple),
+    slots=st.integers(0, 2),
+    retries=st.integers(0, 2),
+    keep_agents=st.sampled_from(["all", "failed", "none"]),
+    window=st.sampled_from(["", "", "22:00-06:00", "11:59-12:01"]),
+    job_timeout_seconds=st.sampled_from([30.0, 3600.0]),
+)
+
+
+class Promises(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(*POOLS)
+        self.historian = Historian()
+        self.world.watchers.append(self.historian)
+        self.answered: list[Effect] = []
+        self.remembered: list[tuple[State, str]] = []
+
+    # --- people
+
+    def ask(self, request: rq.Request) -> None:
+        """A request is decided on the state at hand, so what it comes to is always possible."""
+        try:
+            events = decide(self.world.state, request, self.world.now)
+        except Refused:
+            return
+        for event in events:
+            self.world.record(event)
+
+    @initialize(tests=st.integers(1, 4), profile=profiles)
+    def starts_with_a_batch(self, tests: int, profile: Profile) -> None:
+        self.submits("a", tests, profile, 0)
+
+    @rule(batch=names, tests=st.integers(1, 4), profile=profiles, priority=st.integers(0, 1))
+    def submits(self, batch: str, tests: int, profile: Profile, priority: int) -> None:
+        if not self.historian.finished[batch]:  # ids are never used again
+            self.ask(rq.Submit(batch, "/repo", "base", numbered(tests), profile, priority))
+
+    @rule(batch=names, job=numbers, kind=st.sampled_from([rq.Cancel, rq.Retry]))
+    def steers(self, batch: str, job: int, kind: type[rq.Cancel | rq.Retry]) -> None:
+        self.ask(kind(batch, job))
+
+    @rule(batch=names | st.just(""), kind=st.sampled_from([rq.Pause, rq.Resume]))
+    def pauses(self, batch: str, kind: type[rq.Pause | rq.Resume]) -> None:
+        self.ask(kind(batch))
+
+    @rule(pool=pools | st.just("nowhere"), slots=st.integers(0, 3))
+    def changes_slots(self, pool: str, slots: int) -> None:
+        self.ask(rq.SetSlots(pool, slots))
+
+    @rule(specs=st.lists(st.sampled_from(POOLS), max_size=3, unique=True).map(tuple))
+    def configures_pools(self, specs: tuple[ev.PoolSpec, ...]) -> None:
+        self.ask(rq.Configure(specs))
+
+    # --- agents and devices
+
+    @precondition(lambda self: self.world.asked)
+    @rule(which=indices, succeeds=st.booleans(), reason=reasons)
+    def a_device_answers(self, which: int, succeeds: bool, reason: str) -> None:
+        effect = self.world.asked.pop(which % len(self.world.asked))
+        self.answered.append(effect)
+        self.world.hear(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
+
+    @precondition(lambda self: self.answered)
+    @rule(which=indices, succeeds=st.booleans(), reason=reasons)
+    def a_device_answers_again(self, which: int, succeeds: bool, reason: str) -> None:
+        effect = self.answered[which % len(self.answered)]
+        self.world.hear(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
+
+    @precondition(lambda self: self.world.state.attempts)
+    @rule(which=indices, said=st.sampled_from(SAID))
+    def something_is_said(self, which: int, said: Callable[..., ev.AttemptEvent]) -> None:
+        """Of an agent that is there, asked or not."""
+        keys = sorted(self.world.state.attempts)
+        self.world.hear(said(self.world.now, *keys[which % len(keys)]))
+
+    @rule(batch=names, job=st.integers(-1, 9), attempt=numbers, kind=st.sampled_from(NONSENSE))
+    def nonsense_is_said(self, batch: str, job: int, attempt: int, kind: Callable[..., ev.AttemptEvent]) -> None:
+        """Of a job or an attempt that is over, or never was. What an old verdict says counts for nothing."""
+        self.world.hear(kind(self.world.now, batch, job, attempt))
+
+    # --- time and the daemon
+
+    @rule(seconds=st.sampled_from([0.0, 1.0, 10.0, 60.0, 3600.0, 40000.0]))
+    def time_passes(self, seconds: float) -> None:
+        """All at once, as on a machine that slept: much is due together."""
+        self.world.now += seconds
+
+    @rule()
+    def things_fall_due(self) -> None:
+        at = next_at(self.world.state)
+        self.world.now = max(self.world.now, at if at is not None else 0.0)
+        self.plans()
+
+    @rule()
+    def plans(self) -> None:
+        self.world.catch_up()
+        check_nothing_is_forgotten(self.world.state, self.world.asked)
+
+    @rule(found=st.sampled_from(["alive", "half made", "nothing"]))
+    def the_daemon_restarts(self, found: str) -> None:
+        """What was asked may have happened, but nobody heard. Launches are looked up, all else is asked again."""
+        world = self.world
+        self.answered += world.asked
+        world.asked.clear()
+        world.record(ev.DaemonStarted(world.now))
+        for key, attempt in sorted(world.state.attempts.items()):
+            if attempt.stage is Stage.LAUNCHING:
+                world.record(self.recovered(key, found))
+        self.plans()
+
+    def recovered(self, key: AttemptKey, found: str) -> ev.Event:
+        now = self.world.now
+        if found == "alive":
+            return ev.LaunchSucceeded(now, *key, host_id="host", adopted=True)
+        if found == "half made":
+            return ev.LaunchInterrupted(now, *key, host_id="host")
+        return ev.LaunchFailed(now, *key, reason="interrupted")
+
+    # --- what always holds
+
+    @invariant()
+    def the_books_add_up(self) -> None:
+        check_books(self.world.state)
+
+    @invariant()
+    def the_past_never_changes(self) -> None:
+        if len(self.world.events) % 7 == 0:
+            self.remembered.append((self.world.state, repr(self.world.state)))
+
+    def teardown(self) -> None:
+        """Everyone behaves from now on: then all that was submitted ends. And the journal tells the same story."""
+        world = self.world
+        for request in (rq.Resume(), rq.Configure(()), rq.Configure(POOLS)):
+            self.ask(request)
+        for batch in world.state.in_order():
+            self.ask(rq.Resume(batch.id))
+        self.plans()
+        for batch in world.state.in_order():
+            cancelled = batch.state is BatchState.CANCELLED
+            world.run(batch.id)
+            assert self.historian.integrations[batch.id] == (0 if cancelled else 1)
+        assert not world.state.batches
+        assert not world.state.attempts
+        assert all(item[0] == "rest" for item in world.state.agenda.times)
+        assert all(life.over or not life.attempts for life in self.historian.jobs.values())
+        assert replayed(world.events) == world.state
+        assert all(repr(state) == seen for state, seen in self.remembered)
+
+
+quickly = settings(max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+TestPromises = pytest.mark.timeout(300)(Promises.TestCase)
+TestPromises.settings = quickly
+
+
+@pytest.mark.proof
+class TestPromisesForLong(Promises.TestCase):  # type: ignore[misc,valid-type]
+    settings = settings(quickly, max_examples=5000, stateful_step_count=80)
