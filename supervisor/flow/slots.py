@@ -23,8 +23,7 @@ def taken(state: State, attempt: Attempt) -> State:
     pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
     pool = replace(pool, busy=pool.busy + 1)
     if attempt.host:
-        made = attempt.new_host and attempt.host not in pool.members
-        pool = replace(pool.with_member(attempt.host, +1), hosts_made=pool.hosts_made + made)
+        pool = pool.with_member(attempt.host, +1)
     return state.with_pool(pool).with_batch(replace(batch, busy=batch.busy + 1, agents=batch.agents + 1))
 
 
@@ -97,14 +96,15 @@ def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStar
     number = batch.next_waiting
     assert number is not None
     attempt = batch.job(number).attempts + 1
-    host, new_host = _host(state, pool)
+    name = f"sv-{batch.id}-{number}-{attempt}"
+    host, new_host = _host(pool, f"{name}-host")
     return ev.LaunchStarted(
         at=now,
         batch=batch.id,
         job=number,
         attempt=attempt,
         agent_id=agent_id(state.installation, AttemptKey(batch.id, number, attempt)),
-        agent_name=f"sv-{batch.id}-{number}-{attempt}",
+        agent_name=name,
         pool=pool.name,
         provider=pool.provider,
         host=host,
@@ -117,7 +117,7 @@ def agent_id(installation: str, key: AttemptKey) -> str:
     return "agent-" + sha256(f"{installation}/{key}".encode()).hexdigest()[:32]
 
 
-def _host(state: State, pool: Pool) -> tuple[str, bool]:
+def _host(pool: Pool, new: str) -> tuple[str, bool]:
     """The least crowded of the pool's hosts; where the provider makes hosts, one with room, else a new one."""
     if pool.hosts:
         return min(pool.hosts, key=lambda host: pool.members.get(host, 0)), False
@@ -126,7 +126,7 @@ def _host(state: State, pool: Pool) -> tuple[str, bool]:
     for host, members in sorted(pool.members.items()):
         if members < pool.agents_per_host and host not in pool.broken:
             return host, False
-    return f"sv-{state.installation[:6]}-{pool.name}-{pool.hosts_made + 1}", True
+    return new, True
 
 
 # --- pools as configured

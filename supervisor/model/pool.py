@@ -23,8 +23,6 @@ class Pool:
     members: Map[str, int] = field(default_factory=Map)
     #: hosts that could not be made
     broken: frozenset[str] = frozenset()
-    #: how many hosts were asked for, which names the next one
-    hosts_made: int = 0
     #: launches in a row that failed by the provider's fault
     failures: int = 0
     #: nothing is launched here until it has rested
