@@ -1,0 +1,383 @@
+"use strict";
+// All text is set through textContent, all colours are checked: nothing a test printed becomes markup or style.
+
+const index = JSON.parse(document.getElementById("index").textContent);
+const BAD = new Set(["failed", "error", "killed", "xpassed"]);
+const nav = document.querySelector("nav");
+const panel = document.getElementById("detail");
+const filters = new Set();
+let playing = null;
+
+function make(tag, { text, className, ...rest } = {}, ...children) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  for (const [name, value] of Object.entries(rest)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter(Boolean));
+  return element;
+}
+
+const seconds = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(1)) + " s";
+const clock = (value) => `${Math.floor(value / 60)}:${(value % 60).toFixed(1).padStart(4, "0")}`;
+
+function styled(runs, into) {
+  for (const [text, front, back, flags] of runs) {
+    const span = make("span", { text });
+    if (/^#[0-9a-f]{6}$/.test(front)) span.style.color = front;
+    if (/^#[0-9a-f]{6}$/.test(back)) span.style.backgroundColor = back;
+    for (const bit of [1, 2, 4, 8, 16, 32]) if (flags & bit) span.classList.add("f" + bit);
+    into.append(span);
+  }
+  return into;
+}
+
+// --- the list of blocks and tests ----------------------------------------------------------------------------------
+const limits = index.tests.map((test) => test.seconds).sort((a, b) => a - b);
+const slow = Math.max(1, limits[Math.floor(limits.length * 0.9)] || 0);
+
+const changed = (test) =>
+  index.compare !== null && (!test.was || test.was.status !== test.status || test.seconds > 2 * test.was.seconds + 0.5);
+const keeps = {
+  failed: (test) => BAD.has(test.status),
+  slow: (test) => test.seconds >= slow,
+  unhappy: (test) => test.unhappy,
+  changed,
+};
+
+function testButton(number) {
+  const test = index.tests[number];
+  const was = test.was && test.was.status !== test.status ? `was ${test.was.status}` : index.compare && !test.was ? "new" : null;
+  return make(
+    "button",
+    { type: "button", className: "test", "data-test": number, onclick: () => open(number), title: test.nodeid },
+    make("span", { className: "dot " + test.status.replace(/[^a-z]/g, "") }),
+    make("span", { className: "name", text: test.nodeid.split("::").slice(1).join("::") || test.nodeid }),
+    was && make("span", { className: "tag", text: was }),
+    make("span", { className: "tag", text: test.unhappy ? "unhappy" : "happy" }),
+    test.attempts > 1 && make("span", { className: "tag", text: test.attempts + " attempts" }),
+    test.casts > 0 && make("span", { className: "tag", text: "▶ " + test.casts }),
+    BAD.has(test.status) && make("span", { className: "tag", text: test.status }),
+    make("span", { className: "time", text: seconds(test.seconds) }),
+  );
+}
+
+function code(text) {
+  const pre = make("pre");
+  for (const line of text.split("\n")) {
+    pre.append(make("span", { text: line + "\n", className: line.trimStart().startsWith("#") ? "c" : "" }));
+  }
+  return pre;
+}
+
+function blockCard(group) {
+  const where = group.line ? `lines ${group.line}–${group.end_line}` : "";
+  const none = group.waiver ? `not tested: ${group.waiver}` : "no test cites this block";
+  return make(
+    "div",
+    { className: "block" + (group.tests.length ? "" : " uncited"), "data-block": group.id },
+    make("span", { className: "where", text: where }),
+    code(group.text),
+    ...group.tests.map(testButton),
+    !group.tests.length && make("p", { className: "none", text: none }),
+  );
+}
+
+function plainCard(numbers) {
+  return make("div", { className: "block plain" }, ...numbers.map(testButton));
+}
+
+function list() {
+  let section = null;
+  for (const group of index.groups) {
+    const title = group.section.join(" › ");
+    if (title !== section && title) nav.append(make("h2", { text: title }));
+    section = title;
+    nav.append(blockCard(group));
+  }
+  const rest = [
+    ["Tests that cite no block", index.uncited],
+    ["Tests that cite what is not in the tutorial", index.stale],
+  ];
+  for (const [title, numbers] of rest) {
+    if (numbers.length) nav.append(make("h2", { text: title }), plainCard(numbers));
+  }
+  if (index.gone.length) {
+    nav.append(make("h2", { text: `Only in ${index.compare}` }));
+    nav.append(make("div", { className: "block" }, ...index.gone.map((test) => make("p", { className: "none", text: test.nodeid }))));
+  }
+}
+
+function refresh() {
+  const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = [...filters].filter((name) => name !== "uncited");
+  for (const card of nav.querySelectorAll(".block")) {
+    const blockText = (card.querySelector("pre")?.textContent || "").toLowerCase();
+    const isUncited = card.classList.contains("uncited") || card.classList.contains("plain");
+    let shown = 0;
+    for (const button of card.querySelectorAll(".test")) {
+      const test = index.tests[Number(button.dataset.test)];
+      const text = test.nodeid.toLowerCase() + " " + blockText;
+      button.hidden = !(words.every((word) => text.includes(word)) && wanted.every((name) => keeps[name](test)));
+      shown += button.hidden ? 0 : 1;
+    }
+    const matchesAlone = !wanted.length && words.every((word) => blockText.includes(word));
+    card.hidden = (filters.has("uncited") && !isUncited) || (!shown && !matchesAlone);
+  }
+  for (const heading of nav.querySelectorAll("h2")) {
+    let next = heading.nextElementSibling;
+    while (next && next.tagName !== "H2" && next.hidden) next = next.nextElementSibling;
+    heading.hidden = !next || next.tagName === "H2";
+  }
+}
+
+// --- one test ------------------------------------------------------------------------------------------------------
+async function unpack(number) {
+  const text = document.getElementById("detail-" + number).textContent;
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+async function open(number, which = 0) {
+  const attempts = await unpack(number);
+  const test = index.tests[number];
+  const attempt = attempts[which] || attempts[0];
+  playing?.stop();
+  for (const button of nav.querySelectorAll(".test")) {
+    button.setAttribute("aria-current", String(Number(button.dataset.test) === number));
+  }
+  const hash = "#" + encodeURIComponent(test.nodeid);
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+  const tabs = attempts.map((each, position) =>
+    make("button", {
+      type: "button",
+      text: `${each.label}: ${each.status}`,
+      "aria-pressed": String(position === which),
+      onclick: () => open(number, position),
+    }),
+  );
+  const players = attempt.casts.map((cast) => new Player(cast));
+  const transcript = make("div", { className: "transcript" }, ...attempt.commands.map((each) => commandCard(each, attempt, players)));
+  if (!attempt.commands.length) transcript.append(make("p", { className: "hint", text: "No command was run." }));
+  const missing = !index.can_film && test.casts > 0;
+  const parts = [
+    make("h2", { text: test.nodeid }),
+    make(
+      "p",
+      { className: "facts" },
+      make("b", { text: attempt.status, className: attempt.status.replace(/[^a-z]/g, "") }),
+      make("span", { text: ` · ${seconds(attempt.seconds)} · ${attempt.location}` }),
+    ),
+    tabs.length > 1 && make("div", { className: "tabs" }, ...tabs),
+    attempt.docstring && make("pre", { className: "doc", text: attempt.docstring.trim() }),
+    attempt.error && make("pre", { className: "error", text: attempt.error }),
+    ...attempt.notes.map((note) => make("p", { className: "facts", text: note })),
+    missing && make("p", { className: "error", text: "Its recordings are not shown: the page was made without pyte." }),
+    make(
+      "div",
+      { className: "beside" + (players.length ? " two" : "") },
+      transcript,
+      players.length > 0 && make("div", { className: "players" }, ...players.map((player) => player.element)),
+    ),
+  ];
+  panel.replaceChildren(...parts.filter(Boolean));
+  panel.scrollTop = 0;
+}
+
+function commandCard(command, attempt, players) {
+  const end = command.end;
+  const own = end && players.find((player) => player.cast.name === end.cast);
+  const show = (time) => {
+    const player = own || players.find((each) => each.covers(time));
+    player?.seek(time - player.start, true);
+  };
+  const line = make("button", { type: "button", className: "line", text: command.command, onclick: () => show(command.at) });
+  line.dataset.at = command.at;
+  const out = make("pre", { className: "out" });
+  for (const [kind, at, runs] of command.pieces) {
+    const piece = styled(runs, make("span", { className: "piece " + kind, onclick: () => show(command.at + at) }));
+    piece.dataset.at = command.at + at;
+    out.append(piece);
+  }
+  return make(
+    "div",
+    { className: "command" },
+    command.comment && make("div", { className: "said", text: "# " + command.comment }),
+    line,
+    out,
+    endRow(command, attempt),
+  );
+}
+
+function endRow(command, attempt) {
+  const end = command.end;
+  if (!end) return make("div", { className: "end" }, make("span", { className: "bad", text: "never ended: the test was killed" }));
+  const how = end.timed_out ? "timed out" : end.signal || `exit ${end.exit_code}`;
+  const bar = make("i");
+  const whole = Math.max(attempt.seconds, command.at + end.seconds, 0.001);
+  bar.style.left = (100 * command.at) / whole + "%";
+  bar.style.width = (100 * end.seconds) / whole + "%";
+  return make(
+    "div",
+    { className: "end" },
+    make("span", { text: how, className: end.exit_code ? "bad" : "" }),
+    make("span", { text: seconds(end.seconds) }),
+    ...end.background.map((each) => make("span", { className: "bad", text: "left behind: " + each })),
+    make("span", { className: "bar" }, bar),
+  );
+}
+
+// --- the player ----------------------------------------------------------------------------------------------------
+class Player {
+  constructor(cast) {
+    this.cast = cast;
+    this.start = cast.start || 0;
+    this.time = 0;
+    this.position = -1;
+    this.rows = [];
+    this.shown = [];
+    this.timer = null;
+    this.element = make("div", { className: "player" }, make("h3", { text: cast.error ? `${cast.name}: ${cast.error}` : `${cast.title || cast.name}` }));
+    if (!cast.error) this.build();
+  }
+
+  build() {
+    this.term = make("div", { className: "term" });
+    this.button = make("button", { type: "button", className: "play", text: "▶ play", onclick: () => (this.timer ? this.stop() : this.play()) });
+    this.range = make("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": "time", oninput: () => this.seek((this.range.value / 1000) * this.cast.duration) });
+    this.label = make("span", { className: "clock" });
+    this.speed = make("button", { type: "button", text: "1×", onclick: () => (this.speed.textContent = { "1×": "2×", "2×": "4×", "4×": "1×" }[this.speed.textContent]) });
+    this.element.append(
+      make("div", { className: "window" }, this.term),
+      make("div", { className: "bar-row" }, this.button, this.range, this.label, this.speed),
+    );
+    this.steps = this.cast.markers.map(([at, kind, text]) => {
+      const shown = kind === "i" ? "⌨ " + JSON.stringify(text).slice(1, -1) : "◆ " + text;
+      const step = make("button", { type: "button", className: "step", text: shown, onclick: () => this.seek(at) });
+      step.dataset.at = at;
+      return step;
+    });
+    if (this.steps.length) this.element.append(make("div", { className: "steps" }, ...this.steps));
+    if (this.cast.is_cut) this.element.append(make("p", { className: "facts", text: "Only the beginning of this long recording is shown." }));
+    this.seek(this.cast.duration, false, true);
+  }
+
+  covers(time) {
+    return !this.cast.error && time >= this.start && time <= this.start + this.cast.duration;
+  }
+
+  // Frames hold what changed, so going back starts over; thousands of frames are a few milliseconds.
+  seek(time, isJump = false, isQuiet = false) {
+    this.time = Math.min(Math.max(time, 0), this.cast.duration);
+    const frames = this.cast.frames;
+    if (this.position >= 0 && frames[this.position][0] > this.time) {
+      this.position = -1;
+      this.rows = [];
+    }
+    while (this.position + 1 < frames.length && frames[this.position + 1][0] <= this.time) {
+      this.position += 1;
+      for (const [line, row] of Object.entries(frames[this.position][1])) this.rows[line] = row;
+    }
+    this.draw();
+    if (isJump) this.element.scrollIntoView({ block: "nearest" });
+    if (!isQuiet) this.highlight();
+  }
+
+  draw() {
+    const frame = this.cast.frames[Math.max(this.position, 0)];
+    if (!frame) return;
+    const [line, column, isShown] = frame[2];
+    const [columns, lines] = frame[3];
+    this.term.style.minWidth = columns + "ch";
+    while (this.term.children.length < lines) this.term.append(make("div", { className: "row" }));
+    while (this.term.children.length > lines) this.term.lastChild.remove();
+    for (let number = 0; number < lines; number += 1) {
+      const hasCursor = isShown && number === line;
+      const look = `${this.rows[number]}:${hasCursor ? column : ""}`;
+      if (this.shown[number] === look && this.term.children[number].hasChildNodes()) continue;
+      this.shown[number] = look;
+      const runs = this.cast.rows[this.rows[number]] || [];
+      this.term.children[number].replaceChildren();
+      styled(hasCursor ? withCursor(runs, column) : runs, this.term.children[number]);
+      if (hasCursor) this.term.children[number].querySelector(".f32")?.classList.add("cursor");
+    }
+    this.label.textContent = `${clock(this.time)} / ${clock(this.cast.duration)}`;
+    this.range.value = this.cast.duration ? Math.round((1000 * this.time) / this.cast.duration) : 0;
+  }
+
+  highlight() {
+    const now = this.start + this.time + 0.02;
+    const timed = [...panel.querySelectorAll(".transcript [data-at]")];
+    const current = timed.filter((each) => Number(each.dataset.at) <= now).pop();
+    for (const each of timed) each.classList.toggle("now", each === current);
+    current?.scrollIntoView({ block: "nearest" });
+    const step = this.steps.filter((each) => Number(each.dataset.at) <= this.time + 0.02).pop();
+    for (const each of this.steps) each.classList.toggle("now", each === step);
+  }
+
+  play() {
+    playing?.stop();
+    playing = this;
+    if (this.time >= this.cast.duration) this.seek(0);
+    let last = performance.now();
+    this.button.textContent = "❚❚ pause";
+    this.timer = setInterval(() => {
+      const now = performance.now();
+      this.seek(this.time + ((now - last) / 1000) * parseInt(this.speed.textContent, 10));
+      last = now;
+      if (this.time >= this.cast.duration) this.stop();
+    }, 40);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    if (this.button) this.button.textContent = "▶ play";
+  }
+}
+
+function withCursor(runs, column) {
+  const characters = [];
+  for (const [text, front, back, flags] of runs) for (const each of text) characters.push([each, front, back, flags]);
+  while (characters.length <= column) characters.push([" ", "", "", 0]);
+  characters[column] = [characters[column][0], "", "", characters[column][3] | 32];
+  return characters;
+}
+
+// --- start ---------------------------------------------------------------------------------------------------------
+function begin() {
+  document.querySelector("h1").textContent = index.run;
+  const bad = index.tests.filter((test) => BAD.has(test.status)).length;
+  const uncited = index.groups.filter((group) => !group.tests.length).length;
+  const total = index.tests.reduce((sum, test) => sum + test.seconds, 0);
+  const parts = [
+    `${index.tests.length} tests`,
+    bad ? `${bad} failed` : "none failed",
+    `${index.groups.length} blocks`,
+    `${uncited} without a test`,
+    seconds(total),
+  ];
+  if (index.unreadable.length) parts.push(`${index.unreadable.length} unreadable results`);
+  if (index.compare !== null) parts.push(`compared with ${index.compare}: ${index.tests.filter(changed).length} changed, ${index.gone.length} gone`);
+  document.querySelector(".totals").textContent = parts.join(" · ");
+  document.querySelector('[data-filter="changed"]').hidden = index.compare === null;
+  list();
+  for (const button of document.querySelectorAll("[data-filter]")) {
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => {
+      const name = button.dataset.filter;
+      if (!filters.delete(name)) filters.add(name);
+      button.setAttribute("aria-pressed", String(filters.has(name)));
+      refresh();
+    });
+  }
+  document.getElementById("search").addEventListener("input", refresh);
+  const asked = decodeURIComponent(location.hash.slice(1));
+  const number = index.tests.findIndex((test) => test.nodeid === asked);
+  if (number >= 0) open(number);
+}
+
+begin();

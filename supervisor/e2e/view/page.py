@@ -1,0 +1,134 @@
+"""The page: one file that needs nothing else, and that nothing written by a test can make do anything.
+
+All text reaches the page as JSON and the document through `textContent`; the policy in its head allows this one
+script and this one style sheet by their hashes, and no request to anywhere. Details of a test are packed (gzip),
+and unpacked when somebody looks at them.
+"""
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from supervisor.e2e.view.detail import Filmer, detail
+from supervisor.e2e.view.grouping import Grouping, group
+from supervisor.e2e.view.loading import Run, TestResult, load
+
+NAME = "view.html"
+
+
+def write(
+    directory: Path, *, compare: Path | None = None, tutorial: Path | None = None, to: Path | None = None
+) -> Path:
+    """Write the page of a run; returns where it is."""
+    target = to or directory / NAME
+    target.write_text(page(directory, compare=compare, tutorial=tutorial), encoding="utf-8")
+    return target
+
+
+def page(directory: Path, *, compare: Path | None = None, tutorial: Path | None = None) -> str:
+    run = load(directory)
+    other = load(compare) if compare else None
+    film = _filmer()
+    before = {test.nodeid: test for test in other.tests} if other else {}
+    index = _index(run, other, before, group([test.last for test in run.tests], tutorial))
+    index["can_film"] = film is not None
+    details = (_details(test, before.get(test.nodeid), film) for test in run.tests)
+    return _document(f"{run.name} · tutorial tests", index, details)
+
+
+def _filmer() -> Filmer | None:
+    """pyte is only there where recordings are made; without it the page says so in their place."""
+    try:
+        from supervisor.e2e.view.frames import film
+    except ImportError:
+        return None
+    return film
+
+
+def _index(run: Run, other: Run | None, before: dict[str, TestResult], grouping: Grouping) -> dict[str, Any]:
+    now = {test.nodeid for test in run.tests}
+    return {
+        "run": run.name,
+        "unreadable": list(run.unreadable),
+        "compare": other.name if other else None,
+        "gone": [_summary(test) for nodeid, test in before.items() if nodeid not in now],
+        "tests": [_summary(test) | {"was": _was(before.get(test.nodeid))} for test in run.tests],
+        "groups": [
+            {
+                "id": each.id,
+                "text": each.text,
+                "section": list(each.section),
+                "line": each.line,
+                "end_line": each.end_line,
+                "waiver": each.waiver,
+                "tests": each.tests,
+            }
+            for each in grouping.groups
+        ],
+        "uncited": grouping.uncited,
+        "stale": grouping.stale,
+    }
+
+
+def _summary(test: TestResult) -> dict[str, Any]:
+    return {
+        "nodeid": test.nodeid,
+        "status": test.last.status,
+        "seconds": test.last.seconds,
+        "unhappy": test.last.data.get("unhappy") is True,
+        "attempts": len(test.attempts),
+        "casts": len(test.last.casts),
+    }
+
+
+def _was(test: TestResult | None) -> dict[str, Any] | None:
+    return {"status": test.last.status, "seconds": test.last.seconds} if test else None
+
+
+def _details(test: TestResult, before: TestResult | None, film: Filmer | None) -> list[dict[str, Any]]:
+    """The last attempt first, since it is what people come for."""
+    shown = [detail(attempt, f"attempt {attempt.number}", film) for attempt in reversed(test.attempts)]
+    return [*shown, detail(before.last, "other run", film)] if before else shown
+
+
+def _document(title: str, index: dict[str, Any], details: Iterable[list[dict[str, Any]]]) -> str:
+    assets = files("supervisor.e2e.view") / "assets"
+    script, style, body = (
+        (assets / name).read_text(encoding="utf-8") for name in ("view.js", "view.css", "body.html")
+    )
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    packed = "\n".join(
+        f'<script type="application/octet-stream" id="detail-{number}">{_packed(each)}</script>'
+        for number, each in enumerate(details)
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
+        f'<script type="application/json" id="index">{_inert(index)}</script>\n{packed}\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _inert(data: object) -> str:
+    """JSON that cannot end the element it stands in."""
+    return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _packed(data: object) -> str:
+    return base64.b64encode(gzip.compress(json.dumps(data).encode(), 6, mtime=0)).decode()
