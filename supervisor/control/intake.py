@@ -9,7 +9,7 @@ from pathlib import Path
 
 from supervisor.control.desk import Desk
 from supervisor.control.messages import Submission
-from supervisor.errors import GitFailed, Refused
+from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.model.batch import Profile
 from supervisor.model.event import Event
 from supervisor.model.request import Submit
@@ -23,13 +23,22 @@ ID_LENGTH = 5
 async def look(desk: Desk, repo: Path, profile: str, *, allow_dirty: bool) -> tuple[RepoFacts, Profile]:
     """The checkout that a batch is to start from."""
     resolved = desk.profile(profile)
-    facts = await desk.store.inspect(repo)
+    facts = await _inspected(desk, repo)
     if facts.dirty_paths and not allow_dirty:
         raise Refused(
             f"{facts.root} has uncommitted work: {', '.join(facts.dirty_paths)}",
             hint="commit or stash it, or give --allow-dirty: agents then start from the last commit, without it",
         )
     return facts, resolved
+
+
+async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
+    try:
+        return await desk.store.inspect(repo)
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or "it is no path"
+        hint = "give the path of a checkout that the daemon's user may read"
+        raise NoSuchThing(f"{str(repo)[:200]} can't be looked at: {why}", hint=hint) from None
 
 
 async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
@@ -39,7 +48,7 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     batch = asked.batch or await _new_id(desk)
     if await desk.journal.sealed_batch(batch) is not None:
         raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
-    facts = await desk.store.inspect(Path(asked.repo))
+    facts = await _inspected(desk, Path(asked.repo))
     try:
         await desk.store.snapshot(facts.root, asked.base, batch)
     except GitFailed as failed:

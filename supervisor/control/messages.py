@@ -2,10 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 type Time = str
 type Text = Annotated[str, Field(max_length=4096)]
+
+
+def _whole(value: object) -> object:
+    # JSON has one kind of number: 3.0 is an integer there.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE = BeforeValidator(_whole)
 
 
 class Asked(BaseModel):
@@ -18,7 +26,7 @@ class Submission(Asked):
     tests: Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=100_000)]
     profile: Annotated[str, Field(max_length=64)] = "default"
     pytest_args: Annotated[list[Text], Field(max_length=1000)] = []
-    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    priority: Annotated[int, Field(ge=-1000, le=1000), WHOLE] = 0
     batch: Annotated[
         str | None,
         Field(pattern="^[a-z][a-z0-9]{3,19}$", description="Said again with the same id, it is the same submission."),
@@ -30,7 +38,7 @@ class Pausing(Asked):
 
 
 class Slots(Asked):
-    slots: Annotated[int, Field(ge=0, le=100_000)]
+    slots: Annotated[int, Field(ge=0, le=100_000), WHOLE]
 
 
 # --- answers

@@ -61,6 +61,7 @@ async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # a header must not say who asks
             backlog=BACKLOG,
             timeout_graceful_shutdown=FAREWELL_SECONDS,
         )

@@ -27,7 +27,7 @@ def changed(events: Sequence[Event], **content: Any) -> Response:
     return JSONResponse({"schema_version": SCHEMA_VERSION, "changed": bool(events), **content, "jobs": jobs})
 
 
-@routes.post("/v1/batches", **shape(messages.Submitted))
+@routes.post("/v1/submit", **shape(messages.Submitted))
 async def submit(desk: TheDesk, asked: messages.Submission, by: Author) -> Response:
     """A batch: one job for each test. Answered once it would survive a power loss."""
     batch, events = await intake.submit(desk, asked, by)

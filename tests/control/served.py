@@ -89,7 +89,7 @@ class Served:
 
     async def submit(self, *tests: str, **more: object) -> str:
         body = {"repo": str(self.repo), "base": git(self.repo, "rev-parse", "HEAD"), "tests": list(tests), **more}
-        answer = await self.call(lambda client: client.post("/v1/batches", body))
+        answer = await self.call(lambda client: client.post("/v1/submit", body))
         return str(answer["batch"])
 
     async def finish(self, batch: str) -> None:
