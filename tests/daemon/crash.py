@@ -20,7 +20,7 @@ from tests.daemon.box import Order
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "tests" / "stubs" / "mngr"
 AGENT = Path(__file__).with_name("agent")
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 180.0
 
 
 def is_alive(pid: int) -> bool:
@@ -91,6 +91,9 @@ class CrashBox:
         expected = (-9,) if die_at else (0,)
         assert process.returncode in (0, *expected), f"the daemon ended with {process.returncode}"
         return out.splitlines()
+
+    def launches(self) -> int:
+        return sum(isinstance(event, LaunchStarted) for event in self.events())
 
     # --- what must hold
 
