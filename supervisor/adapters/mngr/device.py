@@ -133,11 +133,20 @@ class MngrAgents:
         await self._without_unknown(self._stop, addresses, answer)
 
     async def destroy(self, addresses: Sequence[AgentAddress]) -> None:
-        await self._each_provider(self._destroy, addresses)
+        await self._each_provider(self._destroy_surely, addresses)
         self._until_sweep -= len(addresses)
         if self._until_sweep <= 0:
             for provider in {address.provider for address in addresses}:
                 await self.sweep(provider)
+
+    async def _destroy_surely(self, addresses: Sequence[AgentAddress]) -> None:
+        try:
+            await self._destroy(addresses)
+        except MngrFailed as failed:
+            # mngr goes on to the emptied host, and fails where the provider can't destroy one (ssh): ask again.
+            if failed.reason != "refused":
+                raise
+            await self._destroy(addresses)
 
     async def _destroy(self, addresses: Sequence[AgentAddress]) -> None:
         answer = await self._run("steer", ("destroy", "--force", "--no-gc", *await self._names(addresses), *JSONL))

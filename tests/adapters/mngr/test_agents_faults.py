@@ -163,6 +163,20 @@ async def test_an_agent_that_vanished_is_absent_from_a_complete_listing() -> Non
             assert (listing.agents, listing.complete) == ((), True)
 
 
+async def test_a_destroy_that_failed_after_its_work_is_asked_again() -> None:
+    """As the real one does on the last agent of an ssh host."""
+    with sandbox() as box:
+        box.goes_wrong(
+            {"verb": "destroy", "do": "exit1", "nth": [1]}, {"verb": "destroy", "do": "exit1", "nth": [3, 4]}
+        )
+        async with device(box) as agents:
+            addresses = [await agents.create(box.order()) for _ in range(2)]
+            await agents.destroy(addresses[:1])
+            with pytest.raises(MngrFailed) as failed:
+                await agents.destroy(addresses[1:])
+            assert failed.value.reason == "refused"
+
+
 async def test_creates_that_hang_hold_up_nothing_else() -> None:
     with sandbox() as box:
         box.goes_wrong({"verb": "create", "do": "hang"})
