@@ -1,6 +1,7 @@
 """Which tests there are and what each of them cites, read from their source without running it.
 
-Three forms: `e2e.write_tutorial_block("…")` in the body, `Tutorial block:` in the docstring, and a block's id:
+Three forms: `e2e.write_tutorial_block("…")` in the body, `Tutorial block:` in the docstring (or one that begins with
+`#`: it is the block itself), and a block's id:
 `e2e.tutorial("id")` in the body or `@pytest.mark.tutorial("id")` (or an alias called `tutorial`) on a test or its
 class. Only literals count: an f-string or a name could say anything, so it is rejected with a message.
 """
@@ -172,7 +173,13 @@ def _in_docstring(node: Function, lines: list[str]) -> Iterator[Citation]:
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return
     value = first.value.value
-    if not isinstance(value, str) or "tutorial block" not in value.lower():
+    if not isinstance(value, str):
+        return
+    if value.lstrip().startswith("#"):  # a docstring that is the block itself
+        literal = literal_of(first.value, lines)
+        yield Citation("docstring", literal.line, literal.texts, literal)
+        return
+    if "tutorial block" not in value.lower():
         return
     literal = literal_of(first.value, lines)
     for same in zip_longest(*(sections_of(text) for text in literal.texts)):

@@ -53,7 +53,7 @@ def fixed(source: str, path: str, matcher: Matcher) -> str:
     while found := _next_stale(source, path, matcher, given_up):
         test, index, block = found
         candidate = _replaced(source, test.citations[index], block)
-        if candidate is None or not _proves(candidate, path, test, index, block, matcher):
+        if candidate is None or not _proves(candidate, path, test.name, index, matcher):
             given_up.add((test.name, index))
         else:
             source = candidate
@@ -73,13 +73,13 @@ def _next_stale(
     return None
 
 
-def _proves(source: str, path: str, test: Test, index: int, block: Block, matcher: Matcher) -> bool:
-    """The rewritten file is Python, and the citation in it now equals the block."""
+def _proves(source: str, path: str, name: str, index: int, matcher: Matcher) -> bool:
+    """The rewritten file is Python, and the citation in it now equals a block."""
     try:
-        again = next((each for each in read_tests(source, path) if each.name == test.name), None)
+        again = next((each for each in read_tests(source, path) if each.name == name), None)
     except (SyntaxError, ValueError):
         return False
-    return again is not None and index < len(again.citations) and block in matcher.blocks_of(again.citations[index])
+    return again is not None and index < len(again.citations) and bool(matcher.blocks_of(again.citations[index]))
 
 
 def _replaced(source: str, citation: Citation, block: Block) -> str | None:
@@ -88,7 +88,7 @@ def _replaced(source: str, citation: Citation, block: Block) -> str | None:
     lines = source.split("\n")
     if citation.form == "id":
         written = f'"{block.id}"'
-    elif citation.form == "call":
+    elif citation.section is None:
         written = _call(literal, block.text, _indent(lines[literal.line - 1]))
     elif (docstring := _docstring(citation, block.text)) is not None:
         written = docstring

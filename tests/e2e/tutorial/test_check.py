@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -141,6 +142,13 @@ class TestIt:
             # make one
             tool make 1"""
 ''',
+    "docstring that is the block": '''
+def test_x(e2e):
+    """
+    # make one
+    tool make 1
+    """
+''',
     "id": """
 @pytest.mark.tutorial("tool-make-one-00000000")
 def test_x(e2e): ...
@@ -276,6 +284,6 @@ def test_the_check_needs_the_standard_library_only() -> None:
         "; print([m for m in sys.modules if m.split('.')[0] in {'typer','rich','pytest','pydantic','httpx'}])"
     )
     done = subprocess.run(
-        ["python", "-c", code + third_party], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code + third_party], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"

@@ -74,6 +74,7 @@ DOCSTRINGS = {
     "plural, other case": docstring(f"tutorial blocks:\n{indented(BLOCK, 8)}"),
     "text after it without a header": docstring(f"Tutorial block:\n{indented(BLOCK, 8)}\n    and this is why."),
     "not raw": docstring(f"Tutorial block:\n{indented(BLOCK, 8)}").replace('r"""', '"""'),
+    "nothing else in it": docstring(f"\n{indented(BLOCK)}"),
     "tabs": docstring(f"Tutorial block:\n{indented(BLOCK, 8)}").replace("    ", "\t"),
 }
 
