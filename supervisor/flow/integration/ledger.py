@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from supervisor.flow.integration.work import Change, Group, Picked, Work
 from supervisor.model.ledger import Fate, LedgerRow
 
+MAX_NAMED = 3
+
 #: the best of its changes' fates is the job's
 _BEST_FIRST = (Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY)
 
@@ -54,7 +56,9 @@ def _rows_of(picked: Picked, commits: Mapping[str, str]) -> Iterable[ChangeRow]:
 
 
 def _detail(picked: Picked) -> str:
-    rivals = ", ".join(f"{rival.sha} of job {rival.job}" for rival in picked.rivals)
+    named = [f"{rival.sha} of job {rival.job}" for rival in picked.rivals]
+    more = [f"{len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
+    rivals = ", ".join(named[:MAX_NAMED] + more)
     match picked.fate:
         case Fate.CONFLICT:
             with_whom = f" with {rivals}" if rivals else " with the base"
