@@ -1,7 +1,13 @@
 """The one module that knows everyone: settings become devices, devices become a daemon."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import structlog
 
 from supervisor import __version__
 from supervisor.adapters.collector import WorkCollector
@@ -12,12 +18,24 @@ from supervisor.adapters.lock import lock
 from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.orders import ContractOrders, credentials_directory
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.systemd import Systemd
 from supervisor.adapters.tmux_signs import TmuxSigns
 from supervisor.adapters.unjudged import LeftInItsRefs, TakenAtItsWord
+from supervisor.control.desk import Desk
+from supervisor.control.server import serving
+from supervisor.daemon.heartbeat import beat, status_line
+from supervisor.daemon.loop import Loop
 from supervisor.daemon.service import Daemon, Devices
 from supervisor.daemon.watch import Rhythm
+from supervisor.errors import MngrFailed, SupervisorError
+from supervisor.model.batch import Profile
+from supervisor.model.request import Configure
 from supervisor.observe.snapshot import seal
-from supervisor.settings import Settings, pool_specs
+from supervisor.observe.stream import Stream
+from supervisor.ports import Agents
+from supervisor.settings import Settings, pool_specs, resolve
+
+log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -64,3 +82,116 @@ def mngr_settings(settings: Settings) -> MngrSettings:
         call_timeout=settings.mngr.call_timeout_seconds,
         create_timeout=settings.mngr.create_timeout_seconds,
     )
+
+
+class Configuration:
+    """The last good configuration. What can't be changed while agents live is only changed by a restart."""
+
+    def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
+        self.settings, self._load = settings, load
+
+    async def reload(self, loop: Loop) -> bool:
+        """Whether anything is new. Raises Misconfigured, and the last good one stays."""
+        new = await asyncio.to_thread(self._load)
+        fixed = {"state_dir", "socket", "mngr"}
+        if new.model_dump(include=fixed) != self.settings.model_dump(include=fixed):
+            log.warning("restart to change these", keys=sorted(fixed))
+        changed = new != self.settings
+        self.settings = new
+        events = await loop.inbox.ask(Configure(pool_specs(new)))
+        log.info("configuration reloaded", changed=changed)
+        return changed or bool(events)
+
+    def profile(self, name: str) -> Profile:
+        return resolve(self.settings, name)
+
+
+def run(settings: Settings, load: Callable[[], Settings]) -> int:
+    """Until a signal says stop. `load` reads the configuration again."""
+    return asyncio.run(_run(settings, load))
+
+
+async def _run(settings: Settings, load: Callable[[], Settings]) -> int:
+    systemd = Systemd()
+    async with opened(settings) as devices:
+        supervisor = daemon(settings, devices)
+        running = asyncio.create_task(supervisor.run())
+        ready = asyncio.create_task(supervisor.ready.wait())
+        await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if not running.done():
+            await _served(Configuration(settings, load), devices, supervisor, running, systemd)
+        await running
+    return 0
+
+
+async def _served(
+    configuration: Configuration, devices: Devices, supervisor: Daemon, running: asyncio.Task[None], systemd: Systemd
+) -> None:
+    """The API, signals and signs of life, for as long as the daemon runs."""
+    stream = Stream(devices.journal)
+    supervisor.loop.watch(stream.notify)
+    facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
+    desk = Desk(
+        state=lambda: supervisor.loop.state,
+        ask=supervisor.loop.inbox.ask,
+        journal=devices.journal,
+        store=devices.store,
+        stream=stream,
+        profile=configuration.profile,
+        reload=lambda: configuration.reload(supervisor.loop),
+        facts=facts,
+        problems=lambda: supervisor.watch.problems,
+    )
+    async with serving(desk, configuration.settings.socket):
+        with _signals(supervisor, configuration, systemd):
+            systemd.ready(status_line(supervisor.loop.state))
+            log.info("ready", socket=str(configuration.settings.socket), agents=len(supervisor.loop.state.attempts))
+            beside = [
+                asyncio.create_task(each) for each in (beat(supervisor, systemd), _mngr_facts(devices.agents, facts))
+            ]
+            try:
+                await running
+            finally:
+                for task in beside:
+                    task.cancel()
+
+
+async def _mngr_facts(agents: Agents, facts: dict[str, Any]) -> None:
+    """Nobody waits for mngr: without it the daemon answers, keeps what it has, and says so."""
+    try:
+        facts["mngr"] = asdict(await agents.facts())
+    except MngrFailed as failed:
+        facts["mngr"] = {"problem": failed.message}
+        log.error("can't use mngr", why=failed.message, hint=failed.hint)
+
+
+@contextmanager
+def _signals(supervisor: Daemon, configuration: Configuration, systemd: Systemd) -> Iterator[None]:
+    """TERM and INT detach, HUP reads the configuration again."""
+    loop = asyncio.get_running_loop()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def stop() -> None:
+        systemd.stopping()
+        supervisor.stop()
+
+    async def reload() -> None:
+        try:
+            await configuration.reload(supervisor.loop)
+        except SupervisorError as error:
+            log.error("configuration not reloaded: the last good one stays", why=error.message, hint=error.hint)
+
+    def reload_soon() -> None:
+        task = loop.create_task(reload())
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
+    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload_soon}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)

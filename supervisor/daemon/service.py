@@ -86,6 +86,10 @@ class Daemon:
     def stop(self) -> None:
         self._stop.set()
 
+    async def settled(self) -> None:
+        """Return once all that has been said until now is written down."""
+        await self.loop.inbox.ask(Configure(self.loop.state.configured))
+
     async def run(self) -> None:
         """Until `stop`. Raises Unreadable when what has happened can't be read."""
         state = await asyncio.to_thread(self._replayed)
@@ -147,8 +151,7 @@ class Daemon:
         self.loop.is_stopping = True
         if self._launching:
             await asyncio.wait(self._launching, timeout=DETACH_SECONDS)
-        # What has been said until now is written down before this is answered.
-        await self.loop.inbox.ask(Configure(self._pools))
+        await self.settled()
 
     async def _measure_lag(self) -> None:
         while True:

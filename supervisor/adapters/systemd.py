@@ -1,0 +1,35 @@
+"""What systemd is told of the service: a datagram each, to the socket that it names. Without systemd, nothing."""
+
+import os
+import socket
+from contextlib import suppress
+
+
+class Systemd:
+    def __init__(self) -> None:
+        # Taken out of the environment: what the daemon starts must not speak in its name.
+        self._address = os.environ.pop("NOTIFY_SOCKET", "")
+        microseconds = os.environ.pop("WATCHDOG_USEC", "")
+        mine = os.environ.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        #: how long the watchdog waits for a sign; 0: there is none
+        self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else 0.0
+
+    def ready(self, status: str) -> None:
+        self._tell(f"READY=1\nSTATUS={status}")
+
+    def status(self, status: str) -> None:
+        self._tell(f"STATUS={status}")
+
+    def alive(self) -> None:
+        self._tell("WATCHDOG=1")
+
+    def stopping(self) -> None:
+        self._tell("STOPPING=1\nSTATUS=detaching: agents live on")
+
+    def _tell(self, message: str) -> None:
+        if not self._address:
+            return
+        address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+            out.settimeout(1)
+            out.sendto(message.encode(), address)

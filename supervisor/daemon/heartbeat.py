@@ -1,0 +1,43 @@
+"""Signs of life for whoever minds the service: one line of status, and the watchdog.
+
+The watchdog is told only what is true: a round of watching was completed, and the loop has written down what it was
+asked. An API that still answers is no sign of life.
+"""
+
+import asyncio
+from typing import Protocol
+
+from supervisor.daemon.service import Daemon
+from supervisor.model.job import JobState
+from supervisor.model.state import State
+
+EVERY_SECONDS = 1.0
+
+
+class Minder(Protocol):
+    watchdog_seconds: float
+
+    def status(self, status: str) -> None: ...
+
+    def alive(self) -> None: ...
+
+
+def status_line(state: State) -> str:
+    batches = state.batches.values()
+    running = sum(pool.busy for pool in state.pools.values())
+    queued = sum(batch.count(JobState.QUEUED) for batch in batches)
+    paused = f", paused{': ' * bool(state.pause_reason)}{state.pause_reason}" if state.paused else ""
+    return f"{running} running, {queued} queued, {len(state.batches)} open batches{paused}"
+
+
+async def beat(daemon: Daemon, minder: Minder) -> None:
+    told, rounds = "", -1
+    while True:
+        if (line := status_line(daemon.loop.state)) != told:
+            told = line
+            minder.status(line)
+        if minder.watchdog_seconds and daemon.watch.rounds != rounds:
+            rounds = daemon.watch.rounds
+            await daemon.settled()
+            minder.alive()
+        await asyncio.sleep(EVERY_SECONDS)
