@@ -2,10 +2,12 @@
 
 import os
 import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from supervisor.adapters.layout import OUTCOME, PROMPT, PUBLISH, Layout
+from supervisor.adapters.layout import FOLDER, OUTCOME, PROMPT, PUBLISH, Layout
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch, Profile
@@ -23,6 +25,20 @@ IDENTITY = (
 )
 
 
+#: What an agent that is talked to is told first; the prompt itself may be longer than a terminal takes.
+FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The mngr type, its arguments, and what it needs on its host before it starts."""
+
+    type: str
+    args: tuple[str, ...]
+    files: Mapping[str, Path] = field(default_factory=dict)
+    provision: tuple[str, ...] = ()
+
+
 class ContractOrders:
     def __init__(self, layout: Layout, installation: str, credentials: Path | None) -> None:
         self._layout, self._installation, self._credentials = layout, installation, credentials
@@ -30,13 +46,13 @@ class ContractOrders:
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
         profile, key = batch.profile, attempt.key
-        kind, args, more = self._program(profile)
+        program = self._program(profile, attempt)
         return AgentOrder(
             id=attempt.agent_id,
             name=attempt.agent_name,
             place=Place(attempt.provider, attempt.host, attempt.new_host),
-            type=kind,
-            args=args,
+            type=program.type,
+            args=program.args,
             source=self._layout.batch(batch.id) / "source",
             base=BASE_BRANCH,
             branch=f"supervisor/{key.batch}/{key.job}-{key.attempt}",
@@ -49,20 +65,30 @@ class ContractOrders:
             },
             env={**self._contract(batch, attempt), **self._extra(profile)},
             state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
-            files={PROMPT: self._prompt(batch, attempt), PUBLISH: self._agents / "publish", **more},
-            provision=(*IDENTITY, *([profile.setup] if profile.setup else [])),
-            message=f"Read {PROMPT} in $MNGR_AGENT_STATE_DIR and do what it says." if kind != "command" else "",
+            files={PROMPT: self._prompt(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
+            provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
+            message="" if program.type == "command" else FIRST_WORDS,
         )
 
-    def _program(self, profile: Profile) -> tuple[str, tuple[str, ...], dict[str, Path]]:
-        """The mngr type, its arguments, and files that it needs on its host."""
-        if profile.agent == "rehearsal":
-            return "command", (str(self._agents / "rehearsal.py"), *profile.agent_args), {}
-        if profile.agent == "command":
-            if not profile.command:
-                raise Misconfigured(f'profile {profile.name} has agent = "command" and no command')
-            return "command", profile.command + profile.agent_args, {}
-        return profile.agent, profile.agent_args, {}
+    def _program(self, profile: Profile, attempt: Attempt) -> Program:
+        match profile.agent:
+            case "rehearsal" if attempt.provider == "local":
+                return Program("command", (str(self._agents / "rehearsal.py"), *profile.agent_args))
+            case "rehearsal":
+                return self._rehearsal_elsewhere(profile)
+            case "command":
+                return Program("command", profile.command + profile.agent_args)
+            case _:
+                return Program(profile.agent, profile.agent_args)
+
+    def _rehearsal_elsewhere(self, profile: Profile) -> Program:
+        """mngr quotes every word of a command, so its program must be found from the work directory."""
+        carried = {
+            f"{FOLDER}/rehearsal.py": self._agents / "rehearsal.py",
+            f"{FOLDER}/defects.json": self._agents.parent / "rehearsal" / "defects.json",
+        }
+        copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
+        return Program("command", (".git/rehearsal.py", *profile.agent_args), carried, (f"cp {copies} .git/",))
 
     def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
         job = batch.job(attempt.key.job)

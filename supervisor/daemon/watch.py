@@ -85,6 +85,7 @@ class Watch:
         self.rounds = 0
         #: providers that did not answer the last time, and their words
         self.problems: dict[str, str] = {}
+        self._doubtful: set[str] = set()
 
     def _live(self, provider: str | None = None) -> list[Attempt]:
         attempts = self._state().attempts.values()
@@ -173,6 +174,10 @@ class Watch:
     def _note_problems(self, provider: str, listing: Listing) -> None:
         if listing.complete:
             self.problems.pop(provider, None)
+            self._doubtful.discard(provider)
+        elif provider not in self._doubtful:
+            # An agent that is destroyed while mngr looks at it spoils one listing: that is no news.
+            self._doubtful.add(provider)
         elif self.problems.get(provider) != listing.problems[0]:
             self.problems[provider] = listing.problems[0]
             log.warning("provider does not answer", provider=provider, why=listing.problems[0])

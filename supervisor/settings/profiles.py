@@ -21,6 +21,8 @@ def resolve(settings: Settings, name: str) -> Profile:
         )
     if table.agent == "command" and not table.command:
         raise Misconfigured(f'profile {name} has agent = "command" but no command', hint="give its argv as `command`")
+    if table.agent != "claude" and "agent_args" not in table.model_fields_set:
+        table = table.model_copy(update={"agent_args": ()})  # the default ones are claude's
     values = table.model_dump(exclude={"inherits", "select", "budget_tokens"})
     return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
 
