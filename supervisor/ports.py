@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch
 from supervisor.model.event import Event
-from supervisor.model.job import Job
+from supervisor.model.job import Job, Verification
 from supervisor.model.ledger import LedgerRow
 
 type MngrReason = Literal[
@@ -257,6 +257,16 @@ class Verdict:
 
     outcome: str
     detail: str = ""
+    verification: Verification = "not-needed"
+    #: why, for the ledger; for `refused` it begins with the name of the rule
+    reason: str = ""
+    #: clean runs of the test, and how many of them passed
+    runs: int = 0
+    passed: int = 0
+    #: whether the test failed before the work; None: unknown
+    failed_before: bool | None = None
+    #: commits whose kind is not what they say, with the kind that their diff shows
+    relabelled: Mapping[str, str] = field(default_factory=dict)
 
 
 class Judge(Protocol):

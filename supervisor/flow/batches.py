@@ -8,7 +8,7 @@ from supervisor.flow import queue
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import Job
+from supervisor.model.job import UNPROVEN, Job
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
@@ -176,6 +176,8 @@ def unmerged(batch: Batch) -> dict[int, LedgerRow]:
 
 
 def _unmerged(job: Job) -> LedgerRow:
+    if job.head and job.verification in UNPROVEN:
+        return LedgerRow(Fate.REJECTED, f"{job.verification}: {job.reason}", (job.head,))
     if job.head:
         return LedgerRow(Fate.RESCUED, "kept under its own ref", (job.head,))
     if job.outcome is Outcome.CANCELLED or job.outcome is None:

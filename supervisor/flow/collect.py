@@ -33,6 +33,7 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     """The slot is free from here on: what is left to do for this agent is to put it away."""
     attempt, job = _answered(state, event, published=True)
     job = replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits)
+    job = replace(job, verification="", reason="")  # of an earlier attempt
     keep = state.batches[event.batch].profile.keep_agents == "all"
     state = slots.freed(state, attempt).put(item("verify", attempt.key), event.at)
     attempt = replace(attempt, holds_slot=False, keep=keep)
@@ -65,7 +66,17 @@ def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
 
 
 def on_work_verified(state: State, event: ev.WorkVerified) -> State:
-    job = replace(_judged(state, event), claim=event.outcome, detail=event.detail)
+    job = replace(
+        _judged(state, event),
+        claim=event.outcome,
+        detail=event.detail,
+        verification=event.verification,
+        reason=event.reason,
+        runs=event.runs,
+        passed=event.passed,
+        failed_before=event.failed_before,
+        relabelled=event.relabelled,
+    )
     state = state.with_job(event.batch, job).drop(item("verify", key_of(event)))
     return state.put(("settle", event.batch, event.job), event.at)
 

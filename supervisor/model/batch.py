@@ -10,6 +10,33 @@ from supervisor.model.job import Job, JobState
 from supervisor.model.ledger import LedgerRow
 
 
+#: What no agent may edit unless its profile says so: what decides how tests are run and who sees to it, and what is
+#: installed. A pattern without a slash is a name at any depth.
+DENIED = (
+    ".git*",
+    ".github/**",
+    ".gitlab-ci*",
+    ".circleci/**",
+    ".buildkite/**",
+    "Jenkinsfile",
+    "azure-pipelines*",
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "pytest.py",
+    "pytest/**",
+    "_pytest/**",
+    "*.lock",
+    "*.lockb",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "requirements*.txt",
+    "go.sum",
+)
+
+
 class BatchState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
@@ -45,6 +72,11 @@ class Profile:
     test_timeout_seconds: float = 120
     verify_runs: int = 2
     integrator: bool = True
+    #: globs of what agents may edit (none: everything), and of what they may not whatever else is said
+    allow_paths: tuple[str, ...] = ()
+    deny_paths: tuple[str, ...] = DENIED
+    #: a folder of prompt templates that go before the shipped ones
+    prompts: str = ""
     #: "22:00-06:00": jobs start only inside it; "" for always
     window: str = ""
     #: the time zone of the window, by its IANA name

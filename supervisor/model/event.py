@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from supervisor.model.batch import Profile
+from supervisor.model.job import Verification
 from supervisor.model.ledger import LedgerRow
 
 
@@ -307,6 +308,12 @@ class VerifyStarted(AttemptEvent):
 class WorkVerified(AttemptEvent):
     outcome: str
     detail: str = ""
+    verification: Verification = ""
+    reason: str = ""
+    runs: int = 0
+    passed: int = 0
+    failed_before: bool | None = None
+    relabelled: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,23 @@
 """A job: one test node id to be worked on, and why its last attempt ended."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from supervisor.model.outcome import Outcome
+
+type Verification = Literal[
+    "",  # not yet, or by a release that did not say
+    "verified",  # every clean run passed, and nothing beside it broke
+    "flaky",  # some of the runs passed
+    "unverified",  # no run passed, something beside it broke, or nobody claims that it works
+    "refused",  # by policy
+    "not-needed",  # there is no work to verify, or verification is switched off
+]
+
+#: what may not be merged
+UNPROVEN: frozenset[str] = frozenset({"flaky", "unverified", "refused"})
 
 
 class JobState(StrEnum):
@@ -44,6 +58,15 @@ class Job:
     #: the last commit that was brought home, and how many there are
     head: str = ""
     commits: int = 0
+    #: what became of the claim; why, in a sentence; and the clean runs of the test
+    verification: Verification = ""
+    reason: str = ""
+    runs: int = 0
+    passed: int = 0
+    #: whether the test failed before the work; None: unknown
+    failed_before: bool | None = None
+    #: commits whose kind is not what they say, with the kind that their diff shows
+    relabelled: Mapping[str, str] = field(default_factory=dict)
     agent: str = ""
     pool: str = ""
     launched_at: float | None = None

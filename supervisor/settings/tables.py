@@ -1,5 +1,6 @@
 """Every key of the configuration, its type and its default."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -10,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from supervisor import paths
 from supervisor.flow import window
+from supervisor.model.batch import DENIED
 
 PREFIX = "SUPERVISOR_"
 
@@ -23,6 +25,10 @@ def _absolute(path: Path) -> Path:
     if not path.is_absolute():
         raise ValueError(f"{path} is not an absolute path")
     return path
+
+
+def _absolute_text(path: str) -> str:
+    return str(_absolute(Path(path))) if path else ""
 
 
 def _window(text: str) -> str:
@@ -102,6 +108,9 @@ class ProfileTable(Table):
     test_timeout_seconds: Seconds = 120
     verify_runs: Annotated[int, Field(ge=0)] = 2
     integrator: bool = True
+    allow_paths: Words = ()
+    deny_paths: Words = DENIED
+    prompts: Annotated[str, AfterValidator(_absolute_text)] = ""
     select: Literal["all", "changed", "failed"] = "all"
     window: Annotated[str, AfterValidator(_window)] = ""
     #: of the window; "": this machine's
@@ -120,6 +129,8 @@ class Settings(BaseSettings):
     socket: AbsolutePath = Field(default_factory=paths.socket)
     mngr: MngrTable = MngrTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
+    #: verifications at once; default: half of the processors, so that agents keep theirs
+    verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     profiles: dict[Name, ProfileTable] = {}
 
     @classmethod
