@@ -21,7 +21,7 @@ from supervisor.adapters.git.process import environment
 from supervisor.adapters.git.trees import Blocked, Edit, Entry, edited, entry_at
 from supervisor.errors import GitFailed
 from supervisor.flow.integration.ledger import ChangeRow, change_rows, groups_to_commit, job_rows
-from supervisor.flow.integration.messages import fix_message, test_message
+from supervisor.flow.integration.messages import fix_message, squash_message
 from supervisor.flow.integration.ranking import planned
 from supervisor.flow.integration.work import Change, Group, Picked, Work
 from supervisor.model.ledger import Fate, LedgerRow
@@ -62,7 +62,7 @@ def integrate(bare: Path, base: str, batch: str, works: Sequence[Work]) -> Integ
     merged = groups_to_commit([*tests, *fixes])
     squashed = [group for group in merged if group.leader.is_test]
     if squashed:
-        branch.commit(tested, test_message(batch, squashed, by_job), squashed)
+        branch.commit(tested, squash_message(batch, squashed, by_job), squashed)
     for group in merged[len(squashed) :]:
         branch.commit(trees[group.leader.sha], fix_message(batch, group, by_job), [group])
     rows = change_rows([*tests, *fixes], plan.rejected, works, branch.holders)

@@ -14,7 +14,7 @@ MAX_SUBJECT = 100
 _TRAILER = re.compile(r"Supervisor-(Job|Change): (\S+)")
 
 
-def test_message(batch: str, groups: Iterable[Group], works: Mapping[int, Work]) -> str:
+def squash_message(batch: str, groups: Iterable[Group], works: Mapping[int, Work]) -> str:
     """Of the one commit that holds all changes to tests, tutorials and documentation."""
     changes = [change for group in groups for change in group.changes]
     jobs = sorted({change.job for change in changes})
