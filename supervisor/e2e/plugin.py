@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STARTED = pytest.StashKey[float]()
 RECORD = pytest.StashKey["TestRecord"]()
+DIRECTORY = pytest.StashKey[Path]()
+MARKER = "tutorial(*ids): the tutorial blocks that this test covers, by id (`supervisorctl tutorial blocks FILE`)"
 _RUN = "e2e_run_directory"
 _EXCERPT = 6000
 
@@ -31,23 +33,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--e2e-run-name", metavar="NAME", help="the name of this run (default: time and process)")
     group.addoption("--e2e-keep-home", action="store_true", help="keep each test's private home directory")
     parser.addini("e2e_passenv", "environment variables that commands under test may see", type="linelist")
+    # The check of a tutorial, `tutorial/pytest_item.py`, which is imported only where a tutorial is configured.
+    parser.addini("tutorial", "the tutorial script that the tests cite", type="string", default="")
+    parser.addini("tutorial_tests", "the folders of the tests that cite it", type="args", default=[])
+    parser.addini("tutorial_baseline", "gaps that are allowed for now", type="string", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     name = config.getoption("--e2e-run-name") or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}"
     chosen = config.getoption("--e2e-dir")
     directory = Path(chosen) if chosen else config.rootpath / ".test_output" / "e2e" / name
-    config.stash[_DIRECTORY] = Path(worker.get(_RUN, config.invocation_params.dir / directory))
-
-
-_DIRECTORY = pytest.StashKey[Path]()
+    config.stash[DIRECTORY] = Path(worker.get(_RUN, config.invocation_params.dir / directory))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of pytest-xdist which run it belongs to."""
-    node.workerinput[_RUN] = str(node.config.stash[_DIRECTORY])
+    node.workerinput[_RUN] = str(node.config.stash[DIRECTORY])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -55,7 +59,23 @@ def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
     """A worker of pytest-xdist died: its test's record would say `running` for ever."""
     from supervisor.e2e.results import mark_killed
 
-    mark_killed(sched.config.stash[_DIRECTORY], crashitem)
+    mark_killed(sched.config.stash[DIRECTORY], crashitem)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not parent.config.getini("tutorial"):
+        return None
+    from supervisor.e2e.tutorial.pytest_item import collect_file
+
+    return collect_file(file_path, parent)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getini("tutorial"):
+        from supervisor.e2e.tutorial.pytest_item import collect
+
+        collect(session, config, items)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,17 +89,10 @@ def e2e(request: pytest.FixtureRequest) -> Generator["E2e"]:
     """Runs commands under test; see `supervisor.e2e.session.E2e`."""
     from supervisor.e2e.budget import Budget, limit_of
     from supervisor.e2e.environment import Home
-    from supervisor.e2e.results import TestRecord, new_attempt
     from supervisor.e2e.session import E2e
 
     item: pytest.Item = request.node
-    run_directory = _prepared(request.config.stash[_DIRECTORY])
-    directory, attempt = new_attempt(run_directory, item.nodeid)
-    path, line, _ = item.location
-    record = TestRecord(item.nodeid, directory, attempt, location=f"{path}:{(line or 0) + 1}")
-    record.docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
-    record.write()
-    item.stash[RECORD] = record
+    record = _new_record(item)
     home = Home.make()
     keep_home = request.config.getoption("--e2e-keep-home")
     session = E2e(
@@ -95,6 +108,21 @@ def e2e(request: pytest.FixtureRequest) -> Generator["E2e"]:
         record.home = str(home.root) if keep_home else None
         if not keep_home:
             home.remove()
+
+
+def _new_record(item: pytest.Item) -> "TestRecord":
+    from supervisor.e2e.results import TestRecord, new_attempt
+
+    run_directory = _prepared(item.config.stash[DIRECTORY])
+    directory, attempt = new_attempt(run_directory, item.nodeid)
+    path, line, _ = item.location
+    record = TestRecord(item.nodeid, directory, attempt, location=f"{path}:{(line or 0) + 1}")
+    for marker in item.iter_markers("tutorial"):
+        record.citations += [{"kind": "id", "text": str(name)} for name in marker.args]
+    record.docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    record.write()
+    item.stash[RECORD] = record
+    return record
 
 
 def _prepared(directory: Path) -> Path:

@@ -21,6 +21,9 @@ _SET_CHILD_SUBREAPER = 36
 _HARD_LIMIT_SECONDS = 5.0
 _adoption = threading.Lock()
 _adopting = 0
+# Held while a shell starts and while orphans are looked for: a shell that has ended before it is known to be one
+# would be taken for an orphan of another thread's command.
+starting = threading.Lock()
 shells: set[int] = set()
 
 
@@ -147,7 +150,8 @@ class Tree:
 
     def orphans(self) -> set[int]:
         """Our new children that belong to this command, the dead ones reaped."""
-        return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not reap(pid)}
+        with starting:
+            return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not reap(pid)}
 
     def _owns(self, pid: int) -> bool:
         token = environment_value(pid, TOKEN)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from supervisor.e2e import launch as launching
+from supervisor.e2e import processes
 from supervisor.e2e.launch import Launch
 from supervisor.e2e.log import Log
 from supervisor.e2e.output import Capped, Stream, decoder
@@ -55,14 +56,15 @@ class Running:
         self._begun = time.monotonic()
         self.tree.__enter__()
         try:
-            started = launching.start(self.launch)
+            with processes.starting:
+                started = launching.start(self.launch)
+                self.tree.started(started.process.pid)
         except BaseException as error:
             self._log.note(f"not started: {error}")
             self.tree.__exit__()
             self._select.close()
             raise
         self._process = started.process
-        self.tree.started(started.process.pid)
         self.input_fd = started.input_fd
         self._channels = {fd: _Channel(stream) for fd, stream in started.outputs.items()}
         self._pidfd = os.pidfd_open(started.process.pid)

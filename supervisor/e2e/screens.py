@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,22 @@ class Emulator(pyte.Screen):
         return _APPLICATION_CURSOR_KEYS in self.mode
 
 
+class _Tolerant:
+    """pyte calls a method per sequence, and fails on parameters that it does not know; a terminal ignores those."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        method = getattr(self._emulator, name)
+
+        def call(*arguments: Any, **options: Any) -> None:
+            with suppress(TypeError, ValueError, LookupError, NameError):
+                method(*arguments, **options)
+
+        return call
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One character of a screen and how it looks; colours are names or six hexadecimal digits."""
@@ -61,7 +78,7 @@ class Screen:
 
     def __init__(self, size: Size, answer: Callable[[str], None] | None = None) -> None:
         self.emulator = Emulator(size, answer)
-        self._stream = pyte.Stream(self.emulator)
+        self._stream = pyte.Stream(_Tolerant(self.emulator))  # type: ignore[arg-type]
 
     def feed(self, text: str) -> None:
         self._stream.feed(text)
@@ -71,7 +88,16 @@ class Screen:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return tuple(line.rstrip() for line in self.emulator.display)
+        return tuple(line.rstrip() for line in self._padded)
+
+    @property
+    def _padded(self) -> list[str]:
+        """pyte's own `display` fails where half of a wide character was overwritten."""
+        emulator = self.emulator
+        return [
+            "".join(emulator.buffer[line][column].data for column in range(emulator.columns))
+            for line in range(emulator.lines)
+        ]
 
     @property
     def output(self) -> str:
@@ -80,7 +106,7 @@ class Screen:
 
     def search(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Look for a pattern; a prompt's last space counts, although nobody can see it."""
-        return re.search(pattern, self.output) or re.search(pattern, "\n".join(self.emulator.display))
+        return re.search(pattern, self.output) or re.search(pattern, "\n".join(self._padded))
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -47,6 +47,12 @@ class _Film:
         if changes or not self.frames or self.frames[-1][2:] != frame[2:]:
             self.frames.append(frame)
 
+    def height(self) -> int:
+        """How many lines are ever used: a page need not show the empty rest of a tall terminal."""
+        used = [line for _, changes, _, _ in self.frames for line, row in changes.items() if self.rows[row]]
+        highest: int = max([*used, *(frame[2][0] for frame in self.frames), 5])
+        return highest + 1
+
     def _row(self, line: int) -> int:
         """The number of a row's look; equal rows, such as empty ones, are kept once."""
         row = tuple(_runs(self.screen, line, self.size.columns))
@@ -63,6 +69,8 @@ def film(cast: Cast) -> dict[str, Any]:
     for _, events in groupby(cast.events, key=lambda event: int(event.time / SECONDS_PER_FRAME)):
         time = 0.0
         for event in events:
+            if event.code in "im":  # what could be seen at this very moment, even within one frame's time
+                made.shoot(event.time)
             made.take(event)
             time = event.time
         made.shoot(time)
@@ -72,6 +80,7 @@ def film(cast: Cast) -> dict[str, Any]:
         "rows": made.rows,
         "frames": made.frames,
         "markers": made.markers,
+        "height": made.height(),
         "is_cut": made.text_left == 0,
     }
 

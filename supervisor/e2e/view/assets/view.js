@@ -290,7 +290,8 @@ class Player {
     const frame = this.cast.frames[Math.max(this.position, 0)];
     if (!frame) return;
     const [line, column, isShown] = frame[2];
-    const [columns, lines] = frame[3];
+    const columns = frame[3][0];
+    const lines = Math.min(frame[3][1], this.cast.height);
     this.term.style.minWidth = columns + "ch";
     while (this.term.children.length < lines) this.term.append(make("div", { className: "row" }));
     while (this.term.children.length > lines) this.term.lastChild.remove();
