@@ -1,0 +1,102 @@
+"""`config check` and `config show`: what a configuration comes to, without a daemon."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from supervisor.cli import session
+from supervisor.cli.arguments import with_common_options
+
+if TYPE_CHECKING:
+    from supervisor.settings import Settings
+
+app = typer.Typer(
+    name="config",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+FILE = typer.Argument(metavar="FILE", help="Without it, the usual one.", show_default=False)
+#: keys that are read, and that nothing acts on yet
+NOT_YET = {"budget_tokens": None, "select": "all"}
+
+
+@app.callback()
+@with_common_options
+def config() -> None:
+    """What the configuration is, and whether it can be used."""
+
+
+@app.command()
+@with_common_options
+def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None:
+    """Say whether a daemon could start with it.
+
+    Example: supervisorctl config check config.toml
+    """
+    from supervisor.settings import load
+
+    here = session.of(ctx)
+    settings = load(file)
+    warnings = _warnings(settings)
+    pools = ", ".join(f"{pool.name} ({pool.slots} slots)" for pool in settings.pools)
+    profiles = ", ".join(sorted({"default", *settings.profiles}))
+    text = f"the configuration is fine; pools: {pools}; profiles: {profiles}"
+    here.show({"schema_version": 1, "ok": True, "warnings": warnings}, "\n".join([text, *warnings]))
+
+
+@app.command()
+@with_common_options
+def show(
+    ctx: typer.Context,
+    file: Annotated[Path | None, FILE] = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+) -> None:
+    """Every key with its value; the profiles with all that they inherit.
+
+    Example: supervisorctl config show --origin
+    """
+    from supervisor.settings import load, origins, resolve
+
+    here = session.of(ctx)
+    settings = load(file)
+    data = settings.model_dump(mode="json", exclude={"profiles"})
+    data["mngr"] |= {"home": str(settings.mngr_home), "tmux_tmpdir": str(settings.tmux_tmpdir)}
+    names = sorted({"default", *settings.profiles})
+    for name in names:
+        profile = resolve(settings, name)
+        fields = (field for field in profile.__dataclass_fields__ if field not in ("name", "pytest_args"))
+        data.setdefault("profiles", {})[name] = {field: getattr(profile, field) for field in fields}
+    found = origins(file) if origin else {}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in _flat(data)]
+    if origin:
+        lines = [f"{line}    # {_origin(line.partition(' = ')[0], found)}" for line in lines]
+    content = {"schema_version": 1, "config": data} | ({"origins": found} if origin else {})
+    here.show(content, "\n".join(lines))
+
+
+def _origin(key: str, origins: dict[str, str]) -> str:
+    """The longest part of the key that a source names; for a profile, what it inherits has its origin elsewhere."""
+    parts = key.split(".")
+    named = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((origins[name] for name in named if name in origins), "default or inherited")
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        flat += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else [(prefix + key, value)]
+    return flat
+
+
+def _warnings(settings: "Settings") -> list[str]:
+    return [
+        f"profiles.{name}.{key} is read, but this version does not act on it"
+        for name, table in settings.profiles.items()
+        for key, idle in NOT_YET.items()
+        if getattr(table, key) != idle
+    ]

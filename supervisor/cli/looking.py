@@ -1,0 +1,175 @@
+"""The verbs that only look: status, jobs, job, events, version."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from supervisor import __version__
+from supervisor.cli import printing, session
+from supervisor.cli.arguments import BATCH, JOB
+from supervisor.control.client import Client, quoted
+from supervisor.errors import Unreachable
+
+
+def status(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> None:
+    """What is open and what it runs on; with BATCH, how that one stands.
+
+    Example: supervisorctl status
+    """
+    here = session.of(ctx)
+    if batch:
+        data = here.client.get(f"/v1/batches/{quoted(batch)}")
+        here.show(data, batch_text(data["batch"]))
+        return
+    data = here.client.get("/v1/status")
+    here.show(data, _queue_text(data))
+
+
+def batch_text(batch: dict[str, Any]) -> str:
+    rows = [
+        f"batch {batch['id']}: {printing.paint(batch['state'], printing.PAINT.get(batch['state'], ''))}",
+        f"  repository  {printing.clean(batch['repo'])} at {batch['base'][:12]}",
+        f"  jobs        {batch['jobs']['total']}: {printing.counts(batch['jobs'], without=['total'])}",
+        f"  outcomes    {printing.counts(batch['outcomes'])}",
+    ]
+    if batch["finished_at"]:
+        rows.append(f"  ledger      {printing.counts(batch['ledger'])}")
+    if batch["branch"]:
+        rows.append(f"  branch      {printing.clean(batch['branch'])}")
+    rows += [f"  attention   {printing.clean(entry['message'])}" for entry in batch["attention"]]
+    return "\n".join(rows)
+
+
+def _queue_text(data: dict[str, Any]) -> str:
+    why = f" ({printing.clean(data['pause_reason'])})" if data["pause_reason"] else ""
+    parts = (
+        [printing.paint(f"paused{why}: nothing is launched; `supervisorctl resume`", "yellow")]
+        if data["paused"]
+        else []
+    )
+    if data["batches"]:
+        head = ("batch", "state", "jobs", "waiting", "at work", "over", "outcomes")
+        parts.append(printing.table(head, [_batch_row(batch) for batch in data["batches"]]))
+    else:
+        parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
+    pools = [
+        (p["name"], p["provider"], f"{p['busy']}/{p['slots']}", "resting" if p["resting"] else "")
+        for p in data["pools"]
+    ]
+    parts.append(printing.table(("pool", "provider", "slots", "note"), pools))
+    parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]
+    return "\n\n".join(parts)
+
+
+def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
+    jobs = batch["jobs"]
+    over = jobs["done"] + jobs["cancelled"]
+    state = "paused" if batch["paused"] else batch["state"] if batch["window_open"] else "outside its window"
+    at_work = jobs["total"] - jobs["queued"] - over
+    return batch["id"], state, jobs["total"], jobs["queued"], at_work, over, printing.counts(batch["outcomes"])
+
+
+def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
+    return pool["name"], pool["provider"], f"{pool['busy']}/{pool['slots']}", "resting" if pool["resting"] else ""
+
+
+def jobs(
+    ctx: typer.Context,
+    batch: Annotated[str | None, BATCH] = None,
+    state: Annotated[str | None, typer.Option(help="Only those in this state or with this outcome.")] = None,
+) -> None:
+    """The jobs of a batch, one line each. Without BATCH, of the one submitted last.
+
+    Example: supervisorctl jobs --state failed
+    """
+    here = session.of(ctx)
+    data = here.client.get(f"/v1/batches/{session.batch_or_latest(here.client, batch)}/jobs")
+    data["rows"] = [row for row in data["rows"] if state in (None, row["state"], row["outcome"])]
+    columns = ("id", "state", "outcome", "attempts", "pool", "test")
+    here.show(data, printing.table(columns, [[row[column] for column in columns] for row in data["rows"]]))
+
+
+def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
+    """All that is known of one job, and what has happened to it.
+
+    Example: supervisorctl job k3f9x.1
+    """
+    here = session.of(ctx)
+    data = here.client.get(f"/v1/jobs/{quoted(job)}")
+    known = data["job"]
+    happened = here.client.get("/v1/events", job=known["id"], newest=True, limit=20)["rows"]
+    facts = "\n".join(
+        f"{key:<14}{printing.clean(value)}" for key, value in known.items() if value not in (None, "", [])
+    )
+    here.show(data, "\n".join([facts, "", *(printing.event_line(event) for event in happened)]))
+
+
+def events(
+    ctx: typer.Context,
+    batch: Annotated[str | None, BATCH] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as they happen.")] = False,
+    after: Annotated[int | None, typer.Option(min=0, help="From after this number: no gap, no repeat.")] = None,
+    lines: Annotated[int, typer.Option("-n", min=0, max=1000, help="Without --after: so many of the last.")] = 20,
+) -> None:
+    """What has happened, one event a line. A daemon that restarts does not end -f.
+
+    Example: supervisorctl events -n 5
+    """
+    here = session.of(ctx)
+    client = here.client
+    meant = session.batch_or_latest(client, batch) if batch else ""
+    seq = after or 0
+    for event in _past(client, meant, after, lines):
+        seq = event["seq"]
+        print(event_text(event, as_json=here.json), flush=True)
+    if follow:
+        for event in followed(client, meant, seq):
+            print(event_text(event, as_json=here.json), flush=True)
+
+
+def event_text(event: dict[str, Any], *, as_json: bool) -> str:
+    return json.dumps(event) if as_json else printing.event_line(event)
+
+
+def _past(client: Client, batch: str, after: int | None, lines: int) -> Iterator[dict[str, Any]]:
+    if after is None:
+        if lines:
+            yield from client.get("/v1/events", batch=batch, newest=True, limit=lines)["rows"]
+        return
+    while rows := client.get("/v1/events", batch=batch, after=after)["rows"]:
+        yield from rows
+        after = rows[-1]["seq"]
+
+
+def followed(client: Client, batch: str, after: int) -> Iterator[dict[str, Any]]:
+    """Events as they happen, over restarts of the daemon; Unreachable when it stays away."""
+    from supervisor.cli.patience import Patience
+
+    patience = Patience()
+    while True:
+        try:
+            for event in client.events(after, batch=batch):
+                patience.reward()
+                if event:
+                    after = event["seq"]
+                    yield event
+        except Unreachable as away:
+            patience.wait(away)
+        else:
+            patience.wait(Unreachable("the daemon stopped", hint="start it again; the agents live on"))
+
+
+def version(ctx: typer.Context) -> None:
+    """The version of this command and of the daemon.
+
+    Example: supervisorctl version
+    """
+    here = session.of(ctx)
+    try:
+        daemon = here.client.get("/v1/version").get("version")
+    except Unreachable:
+        daemon = None
+    data = {"schema_version": 1, "version": __version__, "daemon": daemon}
+    here.show(data, f"supervisorctl {__version__}, daemon {daemon or 'not reachable'}")

@@ -1,0 +1,101 @@
+"""`supervisord`: reads the configuration, then runs the daemon until it is told to stop."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from supervisor import __version__
+from supervisor.errors import SupervisorError
+from supervisor.observe import logs
+
+EPILOG = """TERM and INT detach: agents live on, and the next start finds them. HUP reads the configuration again.
+Exit codes: 0 stopped; 1 failed; 2 the configuration or the state can't be used; 4 another daemon is there."""
+CANT_BE_USED = 2
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(argv: list[str]) -> int:
+    options = _parser().parse_args(argv)
+    logs.set_up(options.log_format)
+    code = 0
+    try:
+        code = _run(options)
+    except* SupervisorError as failed:
+        errors = list(_each(failed))
+        for error in errors:
+            _say(error.message, error.hint)
+        code = errors[0].exit_code
+    except* OSError as failed:
+        for problem in _each(failed):
+            _say(f"the system refuses: {problem}", "see that its user may write to the state directory")
+        code = CANT_BE_USED
+    return code
+
+
+def _run(options: argparse.Namespace) -> int:
+    from supervisor import boot, settings  # after the arguments: a typing error is answered at once
+
+    flags = {"state_dir": _absolute(options.state_dir), "socket": _absolute(options.socket)}
+    load = partial(settings.load, options.config, flags)
+    if options.salvage:
+        return _salvage(load().state_dir)
+    return boot.run(load(), load)
+
+
+def _salvage(state_dir: Path) -> int:
+    from supervisor.adapters.layout import Layout
+    from supervisor.adapters.lock import lock
+    from supervisor.adapters.sqlite.salvage import salvage
+
+    with lock(state_dir):
+        report = salvage(Layout(state_dir).journal)
+    print(f"saved {report.events} events and {report.sealed} finished batches; the damaged journal is {report.kept}")
+    for lost in report.lost:
+        print(f"lost: {lost}")
+    if report.renamed:
+        print("the name of this installation was lost: agents of before are not recognised, see `mngr list`")
+    return 1 if report.lost or report.renamed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="supervisord",
+        description="Put a coding agent on every end-to-end test, and keep at it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration; without it, the usual one if any")
+    parser.add_argument("--state-dir", type=Path, metavar="DIR", help="where all is kept that must survive")
+    parser.add_argument("--socket", type=Path, metavar="PATH", help="where `supervisorctl` finds it")
+    choices = [str(each) for each in logs.Format]
+    parser.add_argument("--log-format", type=logs.Format, default=logs.Format.AUTO, metavar="|".join(choices))
+    parser.add_argument("--salvage", action="store_true", help="save what can be read of a damaged journal, and exit")
+    parser.add_argument("--version", action="version", version=f"supervisord {__version__}")
+    return parser
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path and path.expanduser().absolute()
+
+
+def _each[T: Exception](group: ExceptionGroup[T]) -> Iterator[T]:
+    for error in group.exceptions:
+        if isinstance(error, ExceptionGroup):
+            yield from _each(error)
+        else:
+            yield error
+
+
+def _say(message: str, hint: str) -> None:
+    print(f"supervisord: {message}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

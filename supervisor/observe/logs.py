@@ -1,0 +1,146 @@
+"""One pipeline for all that is logged: readable on a terminal, JSON elsewhere, native fields in the systemd journal.
+
+`journalctl BATCH=k3f9x JOB=k3f9x.3` finds what was said of one job. The journal is spoken to in its own protocol: one
+datagram an entry, `FIELD=value` lines, or a length where a value has several lines.
+"""
+
+import json
+import logging
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
+from supervisor.model.state import State
+
+JOURNAL = Path("/run/systemd/journal/socket")
+#: a datagram has a largest size; who wants more reads the events
+FIELD_BYTES = 16_384
+_PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+_UNTOLD = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools"}
+
+
+class Format(StrEnum):
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+    JOURNAL = "journal"
+
+
+def set_up(form: Format = Format.AUTO, *, journal: Path = JOURNAL) -> None:
+    """Once, at the start of the daemon."""
+    if form is Format.AUTO:
+        form = _fitting()
+    head: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    to_stderr = structlog.PrintLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=[*head, *_tail(form)],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=(lambda *_: _Journal(journal)) if form is Format.JOURNAL else to_stderr,
+        cache_logger_on_first_use=False,
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[_Foreign()], force=True)
+
+
+def narrate(state: State, events: Iterable[Event]) -> None:
+    """For `Loop.watch`: what has happened, in the log too."""
+    log = structlog.get_logger()
+    for event in events:
+        told = {name: getattr(event, name) for name in event.__dataclass_fields__ if name not in _UNTOLD}
+        log.info(event.kind, **_whose(event, state), **{name: value for name, value in told.items() if value != ""})
+
+
+def _whose(event: Event, state: State) -> dict[str, Any]:
+    whose: dict[str, Any] = {}
+    if isinstance(event, BatchEvent):
+        whose["batch"] = event.batch
+    if isinstance(event, JobEvent):
+        whose["job"] = f"{event.batch}.{event.job}"
+        if (batch := state.batches.get(event.batch)) is not None and (agent := batch.job(event.job).agent):
+            whose["agent"] = agent
+    if isinstance(event, AttemptEvent):
+        whose["attempt"] = event.attempt
+    return whose
+
+
+def _fitting() -> Format:
+    """As systemd says: it names the stream that stderr would have to be."""
+    try:
+        status = os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return Format.JSON
+    if os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}" and JOURNAL.exists():
+        return Format.JOURNAL
+    return Format.CONSOLE if sys.stderr.isatty() else Format.JSON
+
+
+def _tail(form: Format) -> list[Processor]:
+    match form:
+        case Format.CONSOLE:
+            colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+            plain = structlog.dev.plain_traceback
+            return [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)]
+        case Format.JOURNAL:
+            return [structlog.processors.format_exc_info, _as_fields]
+        case _:
+            return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+
+
+def _as_fields(logger: WrappedLogger, method: str, event: EventDict) -> tuple[tuple[bytes], dict[str, Any]]:
+    """MESSAGE for a reader, and every value as a field of its own for a search."""
+    said = str(event.pop("event", ""))
+    level = str(event.pop("level", method))
+    event.pop("timestamp", None)  # the journal has its own
+    rest = " ".join(f"{key}={value}" for key, value in event.items() if key not in ("batch", "exception"))
+    fields: dict[str, Any] = {
+        "MESSAGE": f"{said} {rest}".strip(),
+        "PRIORITY": _PRIORITIES.get(level, 6),
+        "SYSLOG_IDENTIFIER": "supervisord",
+        **{key.upper(): value for key, value in event.items()},
+    }
+    return (b"".join(_field(name, value) for name, value in fields.items()),), {}
+
+
+def _field(name: str, value: object) -> bytes:
+    key = "".join(char if char.isascii() and (char.isalnum() or char == "_") else "_" for char in name).lstrip("_")
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    data = text.encode(errors="backslashreplace")[:FIELD_BYTES]
+    if b"\n" not in data:
+        return key.encode() + b"=" + data + b"\n"
+    return key.encode() + b"\n" + struct.pack("<Q", len(data)) + data + b"\n"
+
+
+class _Journal:
+    """Where entries go. What it does not take is dropped: a log must not hold up the daemon."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+    def msg(self, entry: bytes) -> None:
+        with suppress(OSError):
+            self._socket.sendto(entry, self._path)
+
+    debug = info = warning = error = critical = exception = msg
+
+
+class _Foreign(logging.Handler):
+    """What libraries log goes the same way."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        said: Mapping[str, Any] = {"logger": record.name, "exc_info": record.exc_info}
+        log = structlog.get_logger()
+        log.log(record.levelno, record.getMessage(), **{key: value for key, value in said.items() if value})
