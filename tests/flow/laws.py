@@ -3,15 +3,17 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from supervisor.flow.lifecycle import key_of
 from supervisor.flow.settle import MOST_LAUNCHES
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, Release, Verify
 from supervisor.model.job import JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
+from supervisor.model.usage import NOTHING
 
 #: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
 EXCUSED = frozenset({"provider", "missing", "interrupted"})
@@ -43,6 +45,7 @@ def _check_batch(state: State, batch: Batch) -> None:
     assert batch.cursor == len(batch.tests) or batch.cursor + 1 not in batch.touched
     assert len(set(batch.again)) == len(batch.again)
     assert all(batch.job(number).state is JobState.QUEUED for number in batch.again)
+    assert batch.usage == sum((job.usage for job in batch.touched.values()), NOTHING)
     for job in batch.touched.values():
         last = state.attempts.get(AttemptKey(batch.id, job.number, job.attempts))
         stages = _STAGES[job.state]
@@ -106,6 +109,8 @@ def _awaited(effect: Effect) -> Item:
     match effect:
         case Launch(attempt=attempt):
             return ("launch", *attempt.key)
+        case Nudge(attempt=attempt):
+            return ("nudge", *attempt.key)
         case Collect(attempt=attempt):
             return ("collect", *attempt.key)
         case Release(attempt=attempt):
@@ -169,6 +174,8 @@ class Historian:
     def _lived(self, before: State, event: ev.JobEvent, life: Lives) -> None:
         batch = before.batches[event.batch]
         match event:
+            case ev.NudgeStarted():
+                self._told(before, event)
             case ev.LaunchSucceeded():
                 life.failed_launches = 0
             case ev.LaunchFailed():
@@ -177,11 +184,13 @@ class Historian:
                     life.at_work.discard(event.attempt)
             case ev.WorkCollected() | ev.AgentReleased():
                 life.at_work.discard(event.attempt)
-            case ev.AgentVanished() | ev.PublicationRefused():
-                life.crashes = max(life.crashes, before.batches[event.batch].job(event.job).retries_used) + 1
+            case ev.AgentVanished() | ev.AgentStalled() if batch.job(event.job).hindrance:
+                pass  # its provider let it down: that costs nothing
+            case ev.AgentVanished() | ev.AgentStalled() | ev.PublicationRefused():
+                life.crashes += 1
             case ev.JobRequeued():
                 assert not life.over
-                assert not event.counts or life.crashes <= batch.profile.retries, "retried beyond the limit"
+                assert life.crashes <= batch.profile.retries, "retried beyond the limit"
                 assert life.failed_launches < MOST_LAUNCHES
             case ev.JobEnded():
                 assert not life.over, "ended twice"
@@ -193,11 +202,17 @@ class Historian:
                 assert life.over
                 life.over, life.crashes, life.failed_launches = False, 0, 0
 
+    def _told(self, before: State, event: ev.NudgeStarted) -> None:
+        """Nobody is told anything twice, or while it works."""
+        attempt = before.attempts[key_of(event)]
+        assert event.reason not in attempt.nudges
+        assert attempt.quiet_since is not None or event.reason == "parked"
+
     def _deserved(self, batch: Batch, event: ev.JobEnded, life: Lives) -> None:
         """A job is given up only for faults of its own, and only after all the tries it has."""
         ending = batch.job(event.job).ending
         assert ending is not None
-        if event.outcome == Outcome.LOST:
+        if event.outcome in (Outcome.LOST, Outcome.STALLED):
             assert life.crashes == batch.profile.retries + 1
         if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
             assert ending.reason not in EXCUSED

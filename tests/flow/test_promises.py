@@ -23,7 +23,7 @@ from supervisor.model.batch import BatchState, Profile
 from supervisor.model.effect import Effect
 from supervisor.model.state import State
 from tests.flow.laws import Historian, check_books, check_nothing_is_forgotten
-from tests.flow.world import World, numbered, replayed
+from tests.flow.world import NOON, World, numbered, replayed
 
 POOLS = (
     ev.PoolSpec("local", "local", 2),
@@ -37,6 +37,15 @@ SAID: tuple[Callable[..., ev.AttemptEvent], ...] = (
     ev.AgentReleased,
     ev.WorkRescued,
     partial(ev.WorkCollected, claim="improved", head="c0de", commits=1),
+    ev.AgentStirred,
+    partial(ev.AgentFellQuiet, since=NOON, waits=True),
+    partial(ev.AgentFellQuiet, since=NOON),
+    ev.JobParked,
+    ev.JobUnparked,
+    partial(ev.AgentHindered, problem="limit"),
+    partial(ev.AgentHindered, problem=""),
+    partial(ev.UsageCounted, input=3, output=1, model="m"),
+    partial(ev.UsageCounted, input=5, output=2, cached=1, errors=1),
     partial(ev.PublicationRefused, reason="path-escape"),
 )
 #: what is rarely true, and must do no harm
@@ -46,6 +55,9 @@ NONSENSE: tuple[Callable[..., ev.AttemptEvent], ...] = (
     partial(ev.LaunchInterrupted, host_id="host"),
     partial(ev.LaunchFailed, reason="timeout"),
     partial(ev.WorkVerified, outcome="failed"),
+    ev.AgentStalled,
+    ev.AgentNudged,
+    partial(ev.NudgeStarted, reason="silent"),
 )
 
 indices = st.integers(0, 11)
@@ -63,6 +75,7 @@ profiles = st.builds(
     keep_agents=st.sampled_from(["all", "failed", "none"]),
     window=st.sampled_from(["", "", "22:00-06:00", "11:59-12:01"]),
     job_timeout_seconds=st.sampled_from([30.0, 3600.0]),
+    on_parked=st.sampled_from(["notify", "deny", "time-out"]),
 )
 
 
@@ -73,7 +86,22 @@ class Promises(RuleBasedStateMachine):
         self.historian = Historian()
         self.world.watchers.append(self.historian)
         self.answered: list[Effect] = []
+        self.in_a_burst = False
         self.remembered: list[tuple[State, str]] = []
+
+    def tell(self, event: ev.Event) -> None:
+        self.world.hear(event)
+        self.plans_unless_busy()
+
+    def plans_unless_busy(self) -> None:
+        """Mostly what is due begins at once; but the shell takes what comes in a burst in one turn."""
+        if not self.in_a_burst:
+            self.world.catch_up()
+            check_nothing_is_forgotten(self.world.state, self.world.asked)
+
+    @rule()
+    def a_burst_begins(self) -> None:
+        self.in_a_burst = True
 
     # --- people
 
@@ -85,6 +113,7 @@ class Promises(RuleBasedStateMachine):
             return
         for event in events:
             self.world.record(event)
+        self.plans_unless_busy()
 
     @initialize(tests=st.integers(1, 4), profile=profiles)
     def starts_with_a_batch(self, tests: int, profile: Profile) -> None:
@@ -99,17 +128,14 @@ class Promises(RuleBasedStateMachine):
     def steers(self, batch: str, job: int, kind: type[rq.Cancel | rq.Retry]) -> None:
         self.ask(kind(batch, job))
 
-    @rule(batch=names | st.just(""), kind=st.sampled_from([rq.Pause, rq.Resume]))
-    def pauses(self, batch: str, kind: type[rq.Pause | rq.Resume]) -> None:
-        self.ask(kind(batch))
-
-    @rule(pool=pools | st.just("nowhere"), slots=st.integers(0, 3))
-    def changes_slots(self, pool: str, slots: int) -> None:
-        self.ask(rq.SetSlots(pool, slots))
-
-    @rule(specs=st.lists(st.sampled_from(POOLS), max_size=3, unique=True).map(tuple))
-    def configures_pools(self, specs: tuple[ev.PoolSpec, ...]) -> None:
-        self.ask(rq.Configure(specs))
+    @rule(
+        request=st.builds(rq.Pause, names | st.just(""))
+        | st.builds(rq.Resume, names | st.just(""))
+        | st.builds(rq.SetSlots, pools, st.integers(0, 3))
+        | st.builds(rq.Configure, st.lists(st.sampled_from(POOLS), max_size=3, unique=True).map(tuple))
+    )
+    def governs(self, request: rq.Request) -> None:
+        self.ask(request)
 
     # --- agents and devices
 
@@ -118,25 +144,39 @@ class Promises(RuleBasedStateMachine):
     def a_device_answers(self, which: int, succeeds: bool, reason: str) -> None:
         effect = self.world.asked.pop(which % len(self.world.asked))
         self.answered.append(effect)
-        self.world.hear(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
+        self.tell(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
+
+    @precondition(lambda self: self.world.asked)
+    @rule()
+    def all_devices_succeed(self) -> None:
+        self.answered += self.world.asked
+        for effect in list(self.world.asked):
+            self.world.asked.remove(effect)
+            self.tell(self.world.success(effect))
 
     @precondition(lambda self: self.answered)
     @rule(which=indices, succeeds=st.booleans(), reason=reasons)
     def a_device_answers_again(self, which: int, succeeds: bool, reason: str) -> None:
         effect = self.answered[which % len(self.answered)]
-        self.world.hear(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
+        self.tell(self.world.success(effect) if succeeds else self.world.failure(effect, reason))
 
     @precondition(lambda self: self.world.state.attempts)
     @rule(which=indices, said=st.sampled_from(SAID))
     def something_is_said(self, which: int, said: Callable[..., ev.AttemptEvent]) -> None:
         """Of an agent that is there, asked or not."""
         keys = sorted(self.world.state.attempts)
-        self.world.hear(said(self.world.now, *keys[which % len(keys)]))
+        self.tell(said(self.world.now, *keys[which % len(keys)]))
+
+    @precondition(lambda self: self.world.state.attempts)
+    @rule(said=st.sampled_from([ev.WorkPublished, ev.AgentVanished]))
+    def all_agents_end(self, said: type[ev.AttemptEvent]) -> None:
+        for key in sorted(self.world.state.attempts):
+            self.tell(said(self.world.now, *key))
 
     @rule(batch=names, job=st.integers(-1, 9), attempt=numbers, kind=st.sampled_from(NONSENSE))
     def nonsense_is_said(self, batch: str, job: int, attempt: int, kind: Callable[..., ev.AttemptEvent]) -> None:
         """Of a job or an attempt that is over, or never was. What an old verdict says counts for nothing."""
-        self.world.hear(kind(self.world.now, batch, job, attempt))
+        self.tell(kind(self.world.now, batch, job, attempt))
 
     # --- time and the daemon
 
@@ -153,8 +193,8 @@ class Promises(RuleBasedStateMachine):
 
     @rule()
     def plans(self) -> None:
-        self.world.catch_up()
-        check_nothing_is_forgotten(self.world.state, self.world.asked)
+        self.in_a_burst = False
+        self.plans_unless_busy()
 
     @rule(found=st.sampled_from(["alive", "half made", "nothing"]))
     def the_daemon_restarts(self, found: str) -> None:
@@ -207,11 +247,12 @@ class Promises(RuleBasedStateMachine):
         assert all(repr(state) == seen for state, seen in self.remembered)
 
 
-quickly = settings(max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 TestPromises = pytest.mark.timeout(300)(Promises.TestCase)
 TestPromises.settings = quickly
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(1200)
 class TestPromisesForLong(Promises.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(quickly, max_examples=5000, stateful_step_count=80)
+    settings = settings(quickly, max_examples=2000, stateful_step_count=80)

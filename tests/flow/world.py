@@ -11,7 +11,7 @@ from supervisor.flow.plan import next_at, plan
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Note, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Note, Nudge, Release, Verify
 from supervisor.model.job import Job
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
@@ -149,7 +149,7 @@ class World:
             for attempt in list(self.state.attempts_of(batch)):
                 if attempt.stage is Stage.LIVE and attempt.key in self.state.attempts:
                     self.publish(attempt.key.job, batch)
-            self.do(Launch, Collect, Verify, Release, Integrate)
+            self.do(Launch, Nudge, Collect, Verify, Release, Integrate)
             if not self.asked and not self._lives(batch) and (at := next_at(self.state)) is not None:
                 self.wait(at - self.now)
         raise AssertionError(f"{batch} never ends")
@@ -161,6 +161,8 @@ class World:
         match effect:
             case Launch(attempt=attempt):
                 return ev.LaunchSucceeded(self.now, *attempt.key, host_id=f"host-of-{attempt.host or 'here'}")
+            case Nudge(attempt=attempt):
+                return ev.AgentNudged(self.now, *attempt.key)
             case Collect(attempt=attempt, rescue=True):
                 return ev.WorkRescued(self.now, *attempt.key)
             case Collect(attempt=attempt):
@@ -179,6 +181,8 @@ class World:
         match effect:
             case Launch(attempt=attempt):
                 return ev.LaunchFailed(self.now, *attempt.key, reason=reason)
+            case Nudge(attempt=attempt):
+                return ev.AgentNudged(self.now, *attempt.key, delivered=False, detail=reason)
             case Collect(attempt=attempt):
                 return ev.CollectFailed(self.now, *attempt.key, detail=reason, retry_at=later)
             case Verify(batch=batch, job=job, attempt=number):
