@@ -91,6 +91,10 @@ class Publication:
     refusals: tuple[Refusal, ...] = ()
 
     @property
+    def objection(self) -> Refusal | None:
+        """Why the outcome may not count: somebody has tampered with the archive, or it is no outcome."""
+        return next((refusal for refusal in self.refusals if refusal.part in ("archive", "outcome")), None)
+
+    @property
     def believable(self) -> bool:
-        """Whether the outcome may count: it is readable, and nobody has tampered with the archive."""
-        return self.outcome is not None and all(refusal.part != "archive" for refusal in self.refusals)
+        return self.outcome is not None and self.objection is None

@@ -9,6 +9,7 @@ import pytest
 from supervisor.adapters.git.process import git as run_git
 from supervisor.adapters.git.store import GitStore
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.flow.integration.work import Work
 from tests.waiting import until
 
 from .agent_clone import commit, git
@@ -161,3 +162,51 @@ async def test_no_configuration_but_ours_is_read(tmp_path: Path) -> None:
     listed = (await run_git(repo, "config", "--list", env={"HOME": str(tmp_path)})).decode()
     assert "Somebody" not in listed
     assert "core.hookspath=/dev/null" in listed
+
+
+async def test_changes_are_integrated_and_landed_without_touching_the_persons_work(tmp_path: Path) -> None:
+    repo, store = person(tmp_path), GitStore(tmp_path / "state")
+    hook = repo / ".git" / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
+    base = git(repo, "rev-parse", "HEAD")
+    source = await store.snapshot(repo, base, "b1")
+    head = commit(source, "[FIX_IMPL] two", app__py="two\n")
+    git(store.bare(repo), "fetch", "-q", str(source), "+HEAD:refs/supervisor/b1/1/1")
+    hook.chmod(0o755)
+    (repo / "app.py").write_text("uncommitted\n")
+    before = {name: found for name, found in tree_of(repo).items() if not name.startswith(".git/objects")}
+
+    changes = await store.changes(repo, base, head, 1)
+    assert [(change.kind, change.subject, change.paths) for change in changes] == [("FIX_IMPL", "two", ("app.py",))]
+    result = await store.integrate(repo, base, "b1", 1, [Work(1, "test_two", changes)])
+    assert await store.integrate(repo, base, "b1", 2, [Work(1, "test_two", changes)]) == result
+    assert git(store.bare(repo), "rev-parse", "refs/supervisor/b1/integrated/1") == result.head
+
+    assert await store.land(repo, result.head, "supervisor/b1") == "supervisor/b1"
+    assert await store.land(repo, result.head, "supervisor/b1") == "supervisor/b1"
+    after = {name: found for name, found in tree_of(repo).items() if not name.startswith(".git/objects")}
+    assert after.keys() - before.keys() == {f".git/{kind}heads/supervisor/b1" for kind in ("refs/", "logs/refs/")}
+    assert {name: after[name] for name in before} == before
+    assert not (tmp_path / "hooked").exists()
+    assert git(repo, "show", "supervisor/b1:app.py") == "two"
+    assert await store.land(repo, base, "supervisor/b1") == "supervisor/b1-2"
+
+
+async def test_what_a_crash_has_left_is_removed(tmp_path: Path) -> None:
+    repo, store = person(tmp_path), GitStore(tmp_path / "state")
+    base = git(repo, "rev-parse", "HEAD")
+    await store.snapshot(repo, base, "b1")
+    bare = store.bare(repo)
+    before = tree_of(tmp_path / "state")
+    (bare / "refs" / "supervisor" / "b1" / "base.lock").touch()
+    (bare / "packed-refs.lock").touch()
+    (bare / "incoming-x").mkdir()
+    (bare / "incoming-x" / "pack").touch()
+    (bare.parent / "other.partial").mkdir()
+    (store.source("b2").with_name(".source.partial")).mkdir(parents=True)
+    with pytest.raises(GitFailed):
+        await store.forget(repo, "b1")
+    await store.recover()
+    assert tree_of(tmp_path / "state") == before
+    await store.forget(repo, "b1")

@@ -14,7 +14,7 @@ from supervisor.model.attempt import AttemptKey
 
 from .agent_clone import AgentClone, git
 from .attacks_archive import ARCHIVES, END, ESCAPES, GOOD, OUTCOMES, WORTHLESS, entry
-from .attacks_bundle import BUNDLES, Attack, merge, orphan
+from .attacks_bundle import BUNDLES, Attack, merge, orphan, submodule
 
 
 def world(root: Path, *but: Path) -> dict[str, object]:
@@ -133,8 +133,8 @@ async def test_an_honest_bundle_brings_its_commits_and_one_ref(tmp_path: Path) -
     git(bare, "fsck", "--strict")
 
 
-@pytest.mark.parametrize("make", [orphan, merge])
-async def test_a_rescue_may_stand_beside_the_base(tmp_path: Path, make: Callable[[Attack], None]) -> None:
+@pytest.mark.parametrize("make", [orphan, merge, submodule])
+async def test_a_rescue_keeps_what_may_not_be_integrated(tmp_path: Path, make: Callable[[Attack], None]) -> None:
     attack = Attack(AgentClone.make(tmp_path / "agent"))
     store = GitStore(tmp_path / "state")
     await store.snapshot(attack.work, attack.base, "b1")

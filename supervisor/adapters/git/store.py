@@ -4,24 +4,34 @@
         refs/supervisor/<batch>/base                 where a batch starts
         refs/supervisor/<batch>/<job>/<attempt>      what an attempt published
         refs/supervisor/<batch>/<job>/rescued/<n>    what attempt n left without publishing
+        refs/supervisor/<batch>/integrated/<n>       what an integration made of it
     <state_dir>/batches/<batch>/source           the clean checkout that mngr copies for each agent
 
-A person's repository is only ever read, and only by `inspect` and `snapshot`. Objects come in as one pack for each
-import and are never packed on the way: `maintain` does it, after a batch. It drops only what no ref reaches, and
-a ref is dropped only by `forget`, so work is never lost to it.
+A person's repository is read by `inspect` and `snapshot`, and written once, by `land`: a new branch, nothing else.
+Objects come in as one pack for each import and are never packed on the way: `maintain` does it, after a batch. It
+drops only what no ref reaches, and a ref is dropped only by `forget`, so work is never lost to it.
 """
 
 import asyncio
 import hashlib
 import re
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from supervisor.adapters.git import checkouts
+from supervisor.adapters.git.changes import read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
-from supervisor.adapters.git.process import git
-from supervisor.errors import NoSuchThing
+from supervisor.adapters.git.picking import Integrated, integrate
+from supervisor.adapters.git.process import git, run
+from supervisor.errors import NoSuchThing, Refused
+from supervisor.flow.integration.work import Change, Work
 from supervisor.model.attempt import AttemptKey
+
+#: each may take two gigabytes, if a bundle is a bomb
+IMPORTS_AT_ONCE = 2
+MOST_NAMES = 100
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 
@@ -37,6 +47,7 @@ class GitStore:
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir.absolute()
         self._creating = asyncio.Lock()
+        self._importing = asyncio.Semaphore(IMPORTS_AT_ONCE)
 
     def bare(self, repo: Path) -> Path:
         """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
@@ -66,7 +77,33 @@ class GitStore:
     ) -> Imported:
         """Verify a bundle and bring it home under the attempt's own ref; Hostile, and no trace of it, otherwise."""
         order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
-        return await import_bundle(self.bare(repo), order)
+        async with self._importing:
+            return await import_bundle(self.bare(repo), order)
+
+    async def changes(self, repo: Path, base: str, head: str, job: int) -> tuple[Change, ...]:
+        """An agent's commits since the base, oldest first."""
+        return await asyncio.to_thread(read_changes, self.bare(repo), base, head, job)
+
+    async def integrate(self, repo: Path, base: str, batch: str, number: int, works: Sequence[Work]) -> Integrated:
+        """Pick what qualifies, and keep the branch under a ref. Again gives the same branch, to the byte."""
+        bare = self.bare(repo)
+        result = await asyncio.to_thread(integrate, bare, base, batch, works)
+        await git(bare, "update-ref", f"refs/supervisor/{batch}/integrated/{number}", result.head)
+        return result
+
+    async def land(self, repo: Path, sha: str, branch: str) -> str:
+        """Make a new branch in a person's repository, and touch nothing else there. A name that is taken by another
+        commit gets a number; the name is returned. Again is fine."""
+        for number in range(1, MOST_NAMES):
+            name = branch if number == 1 else f"{branch}-{number}"
+            found = await run(repo, "rev-parse", "-q", "--verify", f"refs/heads/{name}")
+            if found.out.decode().strip() == sha:
+                return name
+            if found.code:
+                fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
+                await git(repo, *fetch, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
+                return name
+        raise Refused(f"there are {MOST_NAMES} branches {branch} already", hint="delete those that are not needed")
 
     async def destroy_source(self, batch: str) -> None:
         await checkouts.discard(self.source(batch))
@@ -87,6 +124,18 @@ class GitStore:
         bare = self.bare(repo)
         refs = (await git(bare, "for-each-ref", "--format=%(refname)", f"refs/supervisor/{batch}/")).split(b"\n")
         await git(bare, "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in refs if ref) or b"\n")
+
+    async def recover(self) -> None:
+        """Remove what a crash has left. Call it before anything else, when no other daemon runs here."""
+        await asyncio.to_thread(self._remove_leftovers)
+
+    def _remove_leftovers(self) -> None:
+        for pattern in ("repos/*.partial", "repos/*.git/incoming-*", "batches/*/.*.partial"):
+            for folder in self._state_dir.glob(pattern):
+                shutil.rmtree(folder, ignore_errors=True)
+        for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*"):
+            for file in self._state_dir.glob(f"repos/*.git/{pattern}"):
+                file.unlink(missing_ok=True)
 
     async def _existing_bare(self, repo: Path) -> Path:
         bare = self.bare(repo)
