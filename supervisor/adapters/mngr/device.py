@@ -38,6 +38,7 @@ class MngrAgents:
         self._warm = WarmTransport(settings, plain) if settings.warm else None
         self._calls = Calls(self._warm or plain, settings.max_output_bytes)
         self._version: tuple[int, str] | None = None
+        self._asking_version = asyncio.Lock()
         self._creating = 0
         self._sweeping = asyncio.Lock()
         self._until_sweep = SWEEP_EVERY
@@ -222,14 +223,15 @@ class MngrAgents:
             raise failed[0]
 
     async def _versioned(self) -> str:
-        """Asked again when the command has changed."""
+        """Asked once, whoever wants it first, and again when the command has changed."""
         changed = resolved(self._settings).stat().st_mtime_ns
-        if self._version is None or self._version[0] != changed:
-            answer = await self._run("list", ("--version",))
-            if answer.code != 0:
-                raise failure("--version", answer)
-            self._version = changed, plain_words(answer.stdout).removeprefix("mngr").strip()
-        return self._version[1]
+        async with self._asking_version:
+            if self._version is None or self._version[0] != changed:
+                answer = await self._run("list", ("--version",))
+                if answer.code != 0:
+                    raise failure("--version", answer)
+                self._version = changed, plain_words(answer.stdout).removeprefix("mngr").strip()
+            return self._version[1]
 
     async def _dialect(self) -> Dialect:
         return dialect_of(await self._versioned())
