@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import batches, collect, lifecycle, slots
+from supervisor.flow import attention, batches, collect, lifecycle, slots
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import BatchState
@@ -68,6 +68,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     **lifecycle.APPLIED,
     **collect.APPLIED,
     **batches.APPLIED,
+    **attention.APPLIED,
     ev.DaemonStarted: _on_daemon_started,
     ev.PoolsConfigured: _on_pools_configured,
     ev.SlotsChanged: _on_slots_changed,

@@ -10,7 +10,7 @@ the agent is put away in the background and its attempt is forgotten.
                 released, and only then is the job settled (goes again, or ends). So one job never has two agents.
 
 Each `on_…` function is what one event does to the state; `history.apply` calls it. Bringing work home and putting
-agents away is in `collect`.
+agents away is in `collect`, agents that wait, stall or ask in `attention`.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,9 +27,13 @@ from supervisor.model.state import State
 _CLOSING: Mapping[type[ev.Event], JobState] = {
     ev.AgentVanished: JobState.COLLECTING,
     ev.TimeRanOut: JobState.COLLECTING,
+    ev.AgentStalled: JobState.COLLECTING,
     ev.WorkPublished: JobState.COLLECTING,
     ev.JobCancelled: JobState.COLLECTING,
 }
+
+#: what is noticed of a live agent, and changes nothing about where it is
+_WATCHED = (ev.NudgeStarted, ev.AgentNudged, ev.AgentHindered)
 
 #: Rule 1: a job's state changes by this table and nowhere else.
 TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
@@ -44,8 +48,18 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
         ev.LaunchInterrupted: JobState.COLLECTING,
         ev.JobCancelled: JobState.LAUNCHING,
     },
-    JobState.RUNNING: _CLOSING,
-    JobState.PARKED: _CLOSING,
+    JobState.RUNNING: {
+        **_CLOSING,
+        **dict.fromkeys(_WATCHED, JobState.RUNNING),
+        ev.AgentFellQuiet: JobState.RUNNING,
+        ev.AgentStirred: JobState.RUNNING,
+        ev.JobParked: JobState.PARKED,
+    },
+    JobState.PARKED: {
+        **_CLOSING,
+        **dict.fromkeys(_WATCHED, JobState.PARKED),
+        ev.JobUnparked: JobState.RUNNING,
+    },
     JobState.COLLECTING: {
         ev.CollectStarted: JobState.COLLECTING,
         ev.CollectFailed: JobState.COLLECTING,
@@ -77,7 +91,13 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
         ev.WorkPublished: Stage.COLLECTING,
         ev.AgentVanished: Stage.COLLECTING,
         ev.TimeRanOut: Stage.COLLECTING,
+        ev.AgentStalled: Stage.COLLECTING,
         ev.JobCancelled: Stage.COLLECTING,
+        **dict.fromkeys(_WATCHED, Stage.LIVE),
+        ev.AgentFellQuiet: Stage.LIVE,
+        ev.AgentStirred: Stage.LIVE,
+        ev.JobParked: Stage.LIVE,
+        ev.JobUnparked: Stage.LIVE,
     },
     Stage.COLLECTING: {
         ev.CollectStarted: Stage.COLLECTING,
@@ -153,6 +173,7 @@ def on_launch_started(state: State, event: ev.LaunchStarted) -> State:
     if event.attempt != job.attempts + 1:
         raise ImpossibleTransition(f"{attempt.key} does not follow attempt {job.attempts}")
     job = replace(job, attempts=event.attempt, agent=event.agent_name, pool=event.pool, ending=None)
+    job = replace(job, hindrance="", detail="")
     if job.launched_at is None:
         job = replace(job, launched_at=event.at)
     return slots.taken(queue.taken(state, event.batch, job).with_attempt(attempt), attempt)
@@ -185,24 +206,31 @@ def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
 def on_launch_interrupted(state: State, event: ev.LaunchInterrupted) -> State:
     job, attempt = job_of(state, event), attempt_of(state, event)
     state = state.with_attempt(replace(attempt, host_id=event.host_id, stage=Stage.LAUNCHING))
-    return _closed(state, event, job, job.ending or Ending(How.INTERRUPTED, event.detail))
+    return closed(state, event, job, job.ending or Ending(How.INTERRUPTED, event.detail))
 
 
 def on_work_published(state: State, event: ev.WorkPublished) -> State:
-    job = replace(job_of(state, event), published_at=event.at)
-    return _closed(state, event, job, Ending(How.PUBLISHED))
+    job = replace(job_of(state, event), published_at=event.at, hindrance="", detail="")
+    return closed(state, event, job, Ending(How.PUBLISHED))
 
 
 def on_agent_vanished(state: State, event: ev.AgentVanished) -> State:
-    return _closed(state, event, job_of(state, event), Ending(How.VANISHED, event.detail))
+    job = job_of(state, event)
+    return closed(state, event, job, unless_hindered(job, Ending(How.VANISHED, event.detail)))
 
 
 def on_time_ran_out(state: State, event: ev.TimeRanOut) -> State:
     limit = state.batches[event.batch].profile.job_timeout_seconds
-    return _closed(state, event, job_of(state, event), Ending(How.TIMED_OUT, f"not done within {limit:g} s"))
+    job = job_of(state, event)
+    return closed(state, event, job, unless_hindered(job, Ending(How.TIMED_OUT, f"not done within {limit:g} s")))
 
 
-def _closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
+def unless_hindered(job: Job, ending: Ending) -> Ending:
+    """What an agent's provider did to it is not its own failure."""
+    return Ending(How.HINDERED, f"{job.hindrance}: {job.detail}") if job.hindrance else ending
+
+
+def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
     """The agent is not to go on: bring home what there is."""
     key = AttemptKey(event.batch, event.job, job.attempts)
     if isinstance(event, ev.AttemptEvent) and key_of(event) != key:
@@ -210,8 +238,10 @@ def _closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State
     if (attempt := state.attempts.get(key)) is None:
         raise ImpossibleTransition(f"{event.kind} of {key}, whose agent is put away")
     attempt = replace(_moved(attempt, event), tries=0)
-    state = state.with_job(event.batch, replace(job, ending=ending)).with_attempt(attempt)
-    state = state.drop(item("time-out", key)).drop(("cancel", event.batch, event.job))
+    hindered = job.hindered + (ending.how is How.HINDERED)
+    state = state.with_job(event.batch, replace(job, ending=ending, hindered=hindered)).with_attempt(attempt)
+    for due in (item("time-out", key), item("quiet", key), ("cancel", event.batch, event.job)):
+        state = state.drop(due)
     return state.put(item("collect", key), event.at)
 
 
@@ -225,7 +255,7 @@ def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
     if before.state is JobState.COLLECTING and before.ending is not None and before.ending.how is How.PUBLISHED:
         raise ImpossibleTransition(f"{event.batch}.{event.job} has published: its work is being collected")
     if before.state in (JobState.RUNNING, JobState.PARKED):
-        return _closed(state, event, job, ending)
+        return closed(state, event, job, ending)
     job = replace(job, ending=ending)
     if not job.state.is_over:  # settled as cancelled once its agent is put away
         return state.with_job(event.batch, job)

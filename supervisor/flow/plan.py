@@ -7,7 +7,7 @@ Launches are asked for one at a time, because each changes what the next may be.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import batches, lifecycle, settle, slots, window
+from supervisor.flow import attention, batches, lifecycle, settle, slots, window
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
@@ -61,6 +61,10 @@ def _time_out(state: State, item: Item, now: float) -> Effect:
     return Note(ev.TimeRanOut(now, *_key(item)))
 
 
+def _quiet(state: State, item: Item, now: float) -> Effect:
+    return attention.look(state, _key(item), now)
+
+
 def _settle(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
     return Note(settle.settled(batch, batch.job(int(item[2])), now))
@@ -107,6 +111,7 @@ _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "verify": _verify,
     "release": _release,
     "time-out": _time_out,
+    "quiet": _quiet,
     "settle": _settle,
     "ready": _ready,
     "cancel": _cancel,

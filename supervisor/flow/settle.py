@@ -8,6 +8,8 @@ from supervisor.model.outcome import Outcome
 
 #: Launches that fail for reasons of their own are tried so often, with this back-off, before the job is given up.
 MOST_LAUNCHES, BACK_OFF_SECONDS = 5, 2.0
+#: A job whose agent was let down by its model's provider waits this long, doubling to the limit.
+HINDERED_SECONDS, LONGEST_HINDERED_SECONDS = 60.0, 3600.0
 
 _OUTCOMES = {
     How.VANISHED: Outcome.LOST,
@@ -42,6 +44,8 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
     match ending.how:
         case How.INTERRUPTED:
             return requeued()
+        case How.HINDERED:
+            return requeued(min(HINDERED_SECONDS * 2.0 ** min(job.hindered - 1, 10), LONGEST_HINDERED_SECONDS))
         case How.UNLAUNCHED if ending.reason in slots.PROVIDER_FAULTS:
             return requeued()
         case How.UNLAUNCHED if ending.reason != "refused" and job.failed_launches < MOST_LAUNCHES:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from supervisor.model.usage import NOTHING, Usage
+
 
 class AttemptKey(NamedTuple):
     batch: str
@@ -43,3 +45,12 @@ class Attempt:
     keep: bool = False
     #: tries of the step at hand, for its back-off
     tries: int = 0
+    #: what it has taken so far
+    usage: Usage = NOTHING
+    #: when its last sign of activity was, once it has shown none for too long
+    quiet_since: float | None = None
+    #: and whether it said that it waits
+    waits: bool = False
+    #: why it was told something: each reason at most once
+    nudges: frozenset[str] = frozenset()
+    nudged_at: float | None = None

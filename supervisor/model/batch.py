@@ -8,7 +8,7 @@ from immutables import Map
 
 from supervisor.model.job import Job, JobState
 from supervisor.model.ledger import LedgerRow
-
+from supervisor.model.usage import NOTHING, Usage
 
 #: What no agent may edit unless its profile says so: what decides how tests are run and who sees to it, and what is
 #: installed. A pattern without a slash is a name at any depth.
@@ -68,6 +68,9 @@ class Profile:
     env: Mapping[str, str] = field(default_factory=dict)
     job_timeout_seconds: float = 3600
     stall_timeout_seconds: float = 600
+    #: what to do about an agent that asks for permission: notify, deny, or time-out
+    on_parked: str = "notify"
+    parked_timeout_seconds: float = 900
     retries: int = 1
     test_timeout_seconds: float = 120
     verify_runs: int = 2
@@ -119,6 +122,8 @@ class Batch:
     busy: int = 0
     agents: int = 0
     integrations: int = 0
+    #: of all its jobs
+    usage: Usage = NOTHING
     ledger: Map[int, LedgerRow] = field(default_factory=Map)
 
     def job(self, number: int) -> Job:

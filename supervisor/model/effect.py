@@ -22,6 +22,15 @@ class Launch(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Nudge(Effect):
+    """Tell the agent what is missing; one that asks for permission is first answered with no."""
+
+    attempt: Attempt
+    text: str
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Collect(Effect):
     """Bring home what was published; with `rescue`, whatever is there."""
 

@@ -259,6 +259,74 @@ class TimeRanOut(AttemptEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentFellQuiet(AttemptEvent):
+    """It shows no activity: for a little while, and it waits; or for the whole stall time."""
+
+    #: its last sign of activity
+    since: float
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStirred(AttemptEvent):
+    """It shows activity again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NudgeStarted(AttemptEvent):
+    #: "waiting", "silent" or "parked"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentNudged(AttemptEvent):
+    """It was told what is missing, or could not be."""
+
+    delivered: bool = True
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStalled(AttemptEvent):
+    """It was told, and still did nothing."""
+
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobParked(AttemptEvent):
+    """Its agent asks for permission, which nobody gives unattended."""
+
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobUnparked(AttemptEvent):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHindered(AttemptEvent):
+    """The last word in its transcript is that its provider says no; with "" it is so no more."""
+
+    #: "limit", "overload" or "login"
+    problem: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCounted(AttemptEvent):
+    """What an attempt has taken up to now: totals, not differences. `input` is without `cached`."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    tool_calls: int = 0
+    errors: int = 0
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CollectStarted(AttemptEvent):
     pass
 

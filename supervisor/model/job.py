@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from supervisor.model.outcome import Outcome
+from supervisor.model.usage import NOTHING, Usage
 
 type Verification = Literal[
     "",  # not yet, or by a release that did not say
@@ -49,6 +50,10 @@ class Job:
     retries_used: int = 0
     #: launches that failed in a row
     failed_launches: int = 0
+    #: what its agent's provider said no with, while that is the last word: "limit", "overload" or "login"
+    hindrance: str = ""
+    #: attempts that ended so
+    hindered: int = 0
     ending: "Ending | None" = None
     outcome: Outcome | None = None
     #: one sentence on the outcome
@@ -73,6 +78,8 @@ class Job:
     published_at: float | None = None
     collected_at: float | None = None
     ended_at: float | None = None
+    #: of all its attempts
+    usage: Usage = NOTHING
 
 
 class How(StrEnum):
@@ -83,6 +90,8 @@ class How(StrEnum):
     VANISHED = "vanished"
     TIMED_OUT = "timed-out"
     STALLED = "stalled"
+    #: the provider of its model let it down: a limit, an overload, a lost login
+    HINDERED = "hindered"
     #: `mngr create` did not give an agent
     UNLAUNCHED = "unlaunched"
     #: the daemon went down in the middle of the launch

@@ -57,7 +57,6 @@ NONSENSE: tuple[Callable[..., ev.AttemptEvent], ...] = (
     partial(ev.WorkVerified, outcome="failed"),
     ev.AgentStalled,
     ev.AgentNudged,
-    partial(ev.NudgeStarted, reason="silent"),
 )
 
 indices = st.integers(0, 11)

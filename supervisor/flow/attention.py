@@ -1,0 +1,167 @@
+"""Agents that wait, fall silent or ask: told what is missing, parked, and given up when that does not help.
+
+Theory of operation. Activity is not journalled; the watch says when an agent has fallen quiet and when it stirs
+again, and the clock does the rest. There is one item on the agenda for a quiet agent, `quiet`; when it is due:
+
+    it waits, and was never told      → told what is missing, a few seconds after its turn has ended
+    silent for the stall time         → told once more, whatever it was told before
+    told, and still quiet             → stalled: after the stall time, and at least half of it after it was told
+    told, and hindered                → given up at once; its job goes again later, and that costs no retry
+
+So an agent is told at most once for each reason, one that shows activity is left alone for as long as its job may
+take, and nothing that a model's provider does to it counts as a stall. An agent that asks for permission parks its
+job. Then a person decides (`notify`), it is answered with no (`deny`), or it is given up after a while (`time-out`);
+the job's time goes on meanwhile, because it holds a slot.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from supervisor.errors import ImpossibleTransition
+from supervisor.flow.lifecycle import attempt_of, closed, item, job_of, key_of, unless_hindered
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.effect import Effect, Note, Nudge
+from supervisor.model.job import Ending, How, Job, JobState
+from supervisor.model.state import State
+from supervisor.model.usage import Usage
+
+_END = (
+    'commit your work on your branch, write the outcome to $SUPERVISOR_OUTCOME and run: sh -c "$SUPERVISOR_PUBLISH"'
+)
+#: on one line each: a terminal takes several for several messages
+TOLD: Mapping[str, str] = {
+    "waiting": f"You have stopped, but nothing is published yet. Nobody answers questions here: decide, then {_END}",
+    "silent": f"You have shown no activity for a long time. If you are done or stuck, {_END}",
+    "parked": f"No: nobody is here to permit it. Go on without it, or say in the outcome what blocks you; {_END}",
+}
+
+
+# --- what is due
+
+
+def look(state: State, key: AttemptKey, now: float) -> Effect:
+    """What to do about an agent that is still quiet, or still asks."""
+    attempt, job = state.attempts[key], state.batches[key.batch].job(key.job)
+    if (reason := _nudge(job, attempt, state.batches[key.batch].profile.on_parked)) is not None:
+        is_parked = job.state is JobState.PARKED
+        return Nudge(ev.NudgeStarted(now, *key, reason=reason), attempt, TOLD[reason], asks=is_parked)
+    if job.state is JobState.PARKED:
+        return Note(ev.AgentStalled(now, *key, detail=f"asked for permission and got none: {job.detail}"))
+    quiet = now - (attempt.quiet_since or now)
+    return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s, although it was told"))
+
+
+def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
+    """The reason to tell it something; None: it was told, and given up for that."""
+    if job.state is JobState.PARKED:
+        return "parked" if on_parked == "deny" and "parked" not in attempt.nudges else None
+    since = attempt.quiet_since or 0.0
+    if (attempt.nudged_at is not None and attempt.nudged_at >= since) or (job.hindrance and attempt.nudges):
+        return None
+    for reason in ("waiting",) * attempt.waits + ("silent",):
+        if reason not in attempt.nudges:
+            return reason
+    return None
+
+
+# --- what has happened
+
+
+def _both(state: State, event: ev.AttemptEvent) -> tuple[Attempt, Job]:
+    """The attempt an event speaks of, which must be its job's last."""
+    attempt, job = attempt_of(state, event), job_of(state, event)
+    if event.attempt != job.attempts:
+        raise ImpossibleTransition(f"{event.kind} of {attempt.key}, which is not the last attempt")
+    return attempt, job
+
+
+def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
+    attempt, job = _both(state, event)
+    if attempt.quiet_since is not None and (attempt.waits or not event.waits):
+        raise ImpossibleTransition(f"{attempt.key} is quiet already")
+    attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=event.waits)
+    due = event.since + state.batches[event.batch].profile.stall_timeout_seconds
+    if event.waits and ("waiting" not in attempt.nudges or job.hindrance):
+        due = event.at
+    return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
+
+
+def on_stirred(state: State, event: ev.AgentStirred) -> State:
+    attempt, _ = _both(state, event)
+    if attempt.quiet_since is None:
+        raise ImpossibleTransition(f"{attempt.key} is not quiet")
+    return state.with_attempt(replace(attempt, quiet_since=None, waits=False)).drop(item("quiet", attempt.key))
+
+
+def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
+    attempt, _ = _both(state, event)
+    if event.reason in attempt.nudges:
+        raise ImpossibleTransition(f"{attempt.key} was told that it is {event.reason} already")
+    attempt = replace(attempt, nudges=attempt.nudges | {event.reason}, nudged_at=event.at)
+    stall = state.batches[event.batch].profile.stall_timeout_seconds
+    due = max(event.at + stall / 2, (attempt.quiet_since or event.at) + stall)
+    return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
+
+
+def on_nudged(state: State, event: ev.AgentNudged) -> State:
+    _both(state, event)
+    return state
+
+
+def on_stalled(state: State, event: ev.AgentStalled) -> State:
+    _, job = _both(state, event)
+    return closed(state, event, job, unless_hindered(job, Ending(How.STALLED, event.detail)))
+
+
+def on_parked(state: State, event: ev.JobParked) -> State:
+    attempt, job = _both(state, event)
+    profile = state.batches[event.batch].profile
+    attempt = replace(attempt, quiet_since=None, waits=False)
+    job = replace(job, detail=event.question)
+    state = state.with_job(event.batch, job).with_attempt(attempt).drop(item("quiet", attempt.key))
+    match profile.on_parked:
+        case "deny":
+            return state.put(item("quiet", attempt.key), event.at)
+        case "time-out":
+            return state.put(item("quiet", attempt.key), event.at + profile.parked_timeout_seconds)
+        case _:
+            return state
+
+
+def on_unparked(state: State, event: ev.JobUnparked) -> State:
+    attempt, job = _both(state, event)
+    return state.with_job(event.batch, replace(job, detail="")).drop(item("quiet", attempt.key))
+
+
+def on_hindered(state: State, event: ev.AgentHindered) -> State:
+    _, job = _both(state, event)
+    if job.hindrance == event.problem:
+        raise ImpossibleTransition(f"{key_of(event)} is known to be so")
+    return state.with_job(event.batch, replace(job, hindrance=event.problem, detail=event.detail))
+
+
+def on_usage_counted(state: State, event: ev.UsageCounted) -> State:
+    """Totals replace totals, so what is said twice counts once. They are taken until the agent is put away."""
+    if (attempt := state.attempts.get(key_of(event))) is None:
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
+    told = Usage(event.input, event.output, event.cached, event.tool_calls, event.errors, event.model)
+    if told == attempt.usage:
+        raise ImpossibleTransition(f"{event.kind} of {attempt.key} says nothing new")
+    batch, more = state.batches[event.batch], told - attempt.usage
+    job = batch.job(event.job)
+    batch = replace(batch.with_job(replace(job, usage=job.usage + more)), usage=batch.usage + more)
+    return state.with_batch(batch).with_attempt(replace(attempt, usage=told))
+
+
+APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    ev.AgentFellQuiet: on_fell_quiet,
+    ev.AgentStirred: on_stirred,
+    ev.NudgeStarted: on_nudge_started,
+    ev.AgentNudged: on_nudged,
+    ev.AgentStalled: on_stalled,
+    ev.JobParked: on_parked,
+    ev.JobUnparked: on_unparked,
+    ev.AgentHindered: on_hindered,
+    ev.UsageCounted: on_usage_counted,
+}

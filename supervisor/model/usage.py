@@ -1,0 +1,35 @@
+"""What the work of an agent has taken, as its transcript tells: every message counted once."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    #: tokens; those that came from a cache are apart
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    tool_calls: int = 0
+    #: tools that failed, and errors of the model's provider
+    errors: int = 0
+    #: the last one that answered
+    model: str = ""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return self._combined(other, +1)
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return self._combined(other, -1)
+
+    def _combined(self, other: "Usage", sign: int) -> "Usage":
+        return Usage(
+            input=self.input + sign * other.input,
+            output=self.output + sign * other.output,
+            cached=self.cached + sign * other.cached,
+            tool_calls=self.tool_calls + sign * other.tool_calls,
+            errors=self.errors + sign * other.errors,
+            model=other.model or self.model,
+        )
+
+
+NOTHING = Usage()
