@@ -1,6 +1,5 @@
 """The `e2e` fixture's object: one test's private home, its commands, and what is written about them."""
 
-import contextlib
 import dataclasses
 import itertools
 import re
@@ -108,7 +107,9 @@ class E2e:
         cast = CastFile(path, size, launch.command, self._redactor, version)
         if launch.comment:
             cast.marker(launch.comment)
-        return dataclasses.replace(launch, size=size, cast=path), cast
+        # A terminal says its size itself; programs believe these variables more, and would miss a resize.
+        environment = {name: value for name, value in launch.environment.items() if name not in ("COLUMNS", "LINES")}
+        return dataclasses.replace(launch, environment=environment, size=size, cast=path), cast
 
     def _run(self, launch: Launch, listener: Listener | None = None) -> CommandResult:
         if not self._transcript_in_use.acquire(blocking=False):
@@ -211,8 +212,10 @@ class E2e:
     def close(self) -> None:
         """End everything that still runs, naming it in the results; give the private directories back."""
         for spawned in self._spawned:
-            with contextlib.suppress(AssertionError):
+            try:
                 self._noted(spawned.stop(self._budget.grace))
+            except Exception as error:  # one that cannot be stopped must not keep the others from being stopped
+                self._record.notes.append(f"`{spawned.command}`: {error}")
         ended = processes.end(self._recorders, self._budget.grace)  # first, to see the rest as it was
         left = {pid: processes.name_of(pid) for pid in processes.with_token(self._token)}
         self._record.notes += [f"still running at the end: {each.command}" for each in left.values()]

@@ -61,8 +61,8 @@ def test_resize_reaches_the_program(e2e: E2e) -> None:
     shell.send("stty size\r")
     shell.wait_text("30 100")
     shell.resize(60, 20)
-    shell.send("stty size\r")
-    shell.wait_text("20 60")
+    shell.send("stty size; tput cols; echo ${COLUMNS-none}\r")
+    shell.wait_text(r"20 60\n60\n60")
 
 
 def test_keys_reach_the_program(e2e: E2e) -> None:
