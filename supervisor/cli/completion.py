@@ -16,7 +16,7 @@ QUICK_SECONDS = 1.0
 BASH = """\
 _{function}() {{
     local IFS=$'\\n'
-    COMPREPLY=($("$1" complete "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
+    COMPREPLY=($("$1" complete -- "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
 }}
 complete -o default -F _{function} {names}
 """
@@ -24,7 +24,7 @@ ZSH = """\
 #compdef {names}
 _{function}() {{
     local -a found
-    found=("${{(@f)$($words[1] complete "${{(@)words[2,CURRENT]}}" 2>/dev/null)}}")
+    found=("${{(@f)$($words[1] complete -- "${{(@)words[2,CURRENT]}}" 2>/dev/null)}}")
     [[ -n "$found" ]] && compadd -- $found || _files
 }}
 compdef _{function} {names}
@@ -32,7 +32,7 @@ compdef _{function} {names}
 FISH = """\
 function _{function}
     set -l words (commandline -opc) (commandline -ct)
-    $words[1] complete $words[2..-1] 2>/dev/null
+    $words[1] complete -- $words[2..-1] 2>/dev/null
 end
 for name in {names}
     complete -c $name -a '(_{function})'
@@ -55,11 +55,9 @@ def completion(shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")
     print(script.format(function="supervisorctl_complete", names=" ".join(NAMES)), end="")
 
 
-def complete(
-    ctx: typer.Context, words: Annotated[list[str] | None, typer.Argument(help="The words so far.")] = None
-) -> None:
-    """Candidates for the last of the words, one a line."""
-    *before, last = words or [""]
+def complete(ctx: typer.Context) -> None:
+    """Candidates for the last of the words after `--`, one a line."""
+    *before, last = ctx.meta.get("rest") or [""]
     root = ctx.find_root()
     verb = before[0] if before else ""
     if not verb:

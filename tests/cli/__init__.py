@@ -1,0 +1,1 @@
+"""The command lines, as processes of their own."""
