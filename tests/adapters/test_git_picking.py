@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 
 import pygit2
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from supervisor.adapters.git.changes import kind_and_subject, read_changes
+from supervisor.adapters.git.changes import kind_and_subject, read_branch, read_changes
 from supervisor.adapters.git.picking import Integrated, integrate
+from supervisor.flow.integration.checking import objections
 from supervisor.flow.integration.messages import trailers_in
 from supervisor.flow.integration.work import Evidence, Work
 from supervisor.model.ledger import Fate
@@ -94,6 +95,7 @@ def by_git(folder: Path, base: str, shas: list[str]) -> tuple[str, dict[str, set
 
 @settings(max_examples=60, deadline=None)
 @given(stories())
+@example([{"one": b"a\n"}, {"two": b"a\n"}, {}])  # renamed, then removed
 def test_results_and_conflicts_are_gits_own(story: list[Files]) -> None:
     base_files, *changed = story
     with bare_repository() as (folder, repo):
@@ -217,6 +219,17 @@ def test_every_qualifying_change_is_named_by_a_trailer(agents: Agents) -> None:
     assert "- test_app.py::test_3: failed before, passed 2 of 2 runs after" in messages[1]
     for row in result.changes:
         assert bool(row.commit) == (row.fate in (Fate.MERGED, Fate.DUPLICATE))
+
+
+def test_the_mechanical_branch_passes_the_check_of_an_integrators(agents: Agents) -> None:
+    result = agents.integrated()
+    branch = read_branch(agents.work, agents.base, result.head)
+    assert tuple(commit.sha for commit in branch) == result.commits
+    qualifying = {row.change.sha for row in result.changes if row.commit}
+    assert objections(agents.base, branch, qualifying, {}, lambda _: True) == ()
+    assert [one.reason for one in objections(agents.base, branch[1:], qualifying, {}, lambda _: True)][:1] == [
+        "not-on-base"
+    ]
 
 
 def test_each_fix_can_be_reverted_alone(agents: Agents) -> None:

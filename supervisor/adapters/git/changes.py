@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pygit2
@@ -9,6 +10,7 @@ from pygit2.enums import SortMode
 
 from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.git.trees import Edit, edits_between
+from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.work import Change
 
 _SUBJECT = re.compile(r"\[([A-Z][A-Z_/]{0,31})\]\s*(.*)")
@@ -18,9 +20,28 @@ _HUNK = re.compile(rb"^@@ [^\n]*", re.MULTILINE)
 def read_changes(bare: Path, base: str, head: str, job: int) -> tuple[Change, ...]:
     """The commits from `base` to `head`, oldest first, each against its first parent."""
     repo = pygit2.Repository(str(bare))
+    return tuple(_change(repo, commit, job) for commit in _since(repo, base, head))
+
+
+def read_branch(bare: Path, base: str, head: str) -> tuple[BranchCommit, ...]:
+    """The same commits as an integrator's branch, which says by trailers what it holds."""
+    repo = pygit2.Repository(str(bare))
+    return tuple(
+        BranchCommit(
+            sha=str(commit.id),
+            parents=tuple(str(parent) for parent in commit.parent_ids),
+            message=(message := commit.raw_message.decode(errors="replace")),
+            kind=kind_and_subject(message)[0],
+            paths=tuple(edit.path for edit in edits_of(commit)),
+        )
+        for commit in _since(repo, base, head)
+    )
+
+
+def _since(repo: pygit2.Repository, base: str, head: str) -> Iterator[pygit2.Commit]:
     walker = repo.walk(repo[head].id, SortMode.TOPOLOGICAL | SortMode.REVERSE)
     walker.hide(repo[base].id)
-    return tuple(_change(repo, commit, job) for commit in walker)
+    return iter(walker)
 
 
 def edits_of(commit: pygit2.Commit) -> tuple[Edit, ...]:

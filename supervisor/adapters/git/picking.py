@@ -5,8 +5,9 @@ by the picks before. Then the result is the tree with these paths set, and no me
 simple goes to git itself: `git merge-tree`, by way of a commit that sets our tree beside the pick on its own parent.
 So results and conflicts are those of `git cherry-pick`.
 
-Not simple is: a path that both sides changed; a file where the other side has a folder; and whatever may be seen as
-a rename: a pick that both adds and removes, or adds after something was removed.
+Not simple is: a path that both sides changed, each in its way; a file where the other side has a folder; and what may
+be seen as a rename: a path that both sides added or removed, a pick that both adds and removes, or one that adds
+after something was removed.
 """
 
 import subprocess
@@ -119,7 +120,7 @@ class Picker:
                 ours = entry_at(self.tree, edit.path)
                 if ours == edit.old:
                     wanted[edit.path] = edit.new
-                elif ours != edit.new:
+                elif ours != edit.new or edit.old is None or edit.new is None:
                     return None
         except Blocked:
             return None

@@ -20,12 +20,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from supervisor.adapters.git import checkouts
-from supervisor.adapters.git.changes import read_changes
+from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.picking import Integrated, integrate
 from supervisor.adapters.git.process import git, run
 from supervisor.errors import NoSuchThing, Refused
+from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.work import Change, Work
 from supervisor.model.attempt import AttemptKey
 
@@ -83,6 +84,10 @@ class GitStore:
     async def changes(self, repo: Path, base: str, head: str, job: int) -> tuple[Change, ...]:
         """An agent's commits since the base, oldest first."""
         return await asyncio.to_thread(read_changes, self.bare(repo), base, head, job)
+
+    async def branch(self, repo: Path, base: str, head: str) -> tuple[BranchCommit, ...]:
+        """An integrator's commits since the base, to be checked."""
+        return await asyncio.to_thread(read_branch, self.bare(repo), base, head)
 
     async def integrate(self, repo: Path, base: str, batch: str, number: int, works: Sequence[Work]) -> Integrated:
         """Pick what qualifies, and keep the branch under a ref. Again gives the same branch, to the byte."""
