@@ -1,6 +1,7 @@
 """Attaching to an agent by mngr's own hook: recorded by asciinema, or loudly without."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,18 @@ def test_hostile_agent_names_stay_names(with_mngr: E2e) -> None:
 def test_outside_a_test_it_says_what_is_missing(e2e: E2e) -> None:
     result = e2e.run(e2e.connect_command, env={"E2E_CASTS": "", "MNGR_AGENT_NAME": "a"})
     expect(result).to_have_exit_code(2).stderr.to_contain("E2E_CASTS")
+
+
+@pytest.mark.real
+def test_real_mngr_attaches_and_is_recorded(e2e: E2e) -> None:
+    """`mngr create` returns as if somebody had attached, and the agent's terminal is seen in the recording."""
+    e2e.keep_background = True
+    e2e.env["PATH"] = f"{Path(sys.executable).parent}:{e2e.env['PATH']}"
+    expect(e2e.run("git init -q . && git commit -q --allow-empty -m start")).to_succeed()
+    agent = e2e.home / "agent.sh"
+    agent.write_text("while :; do echo agent is at work; sleep 0.3; done\n")
+    options = f"--type command --transfer none --yes --connect-command '{e2e.connect_command}'"
+    created = e2e.run(f"mngr create my-task {options} -- bash {agent}", timeout=90, comment="Create an agent")
+    expect(created).to_succeed().stderr.to_contain("recording `mngr conn my-task`")
+    expect(e2e.directory / "my-task.cast").eventually(timeout=30).to_contain("agent is at work")
+    expect(e2e.run("mngr destroy my-task --force", timeout=60)).to_succeed()

@@ -225,8 +225,19 @@ function endRow(command, attempt) {
     { className: "end" },
     make("span", { text: how, className: end.exit_code ? "bad" : "" }),
     make("span", { text: seconds(end.seconds) }),
-    ...end.background.map((each) => make("span", { className: "bad", text: "left behind: " + each })),
+    leftBehind(end.background),
     make("span", { className: "bar" }, bar),
+  );
+}
+
+function leftBehind(processes) {
+  if (!processes.length) return null;
+  const said = processes.length === 1 ? "1 process outlived it" : `${processes.length} processes outlived it`;
+  return make(
+    "details",
+    {},
+    make("summary", { className: "bad", text: said }),
+    ...processes.map((each) => make("pre", { text: each })),
   );
 }
 
@@ -355,15 +366,15 @@ function begin() {
   const uncited = index.groups.filter((group) => !group.tests.length).length;
   const total = index.tests.reduce((sum, test) => sum + test.seconds, 0);
   const parts = [
-    `${index.tests.length} tests`,
+    index.tests.length === 1 ? "1 test" : `${index.tests.length} tests`,
     bad ? `${bad} failed` : "none failed",
-    `${index.groups.length} blocks`,
-    `${uncited} without a test`,
+    index.groups.length === 1 ? "1 block" : `${index.groups.length} blocks`,
+    uncited ? `${uncited} without a test` : "",
     seconds(total),
   ];
   if (index.unreadable.length) parts.push(`${index.unreadable.length} unreadable results`);
   if (index.compare !== null) parts.push(`compared with ${index.compare}: ${index.tests.filter(changed).length} changed, ${index.gone.length} gone`);
-  document.querySelector(".totals").textContent = parts.join(" · ");
+  document.querySelector(".totals").textContent = parts.filter(Boolean).join(" · ");
   document.querySelector('[data-filter="changed"]').hidden = index.compare === null;
   list();
   for (const button of document.querySelectorAll("[data-filter]")) {
