@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 TESTS ?= tests
 WORKERS ?= 2
 
-.PHONY: help setup setup-tests demo test check proof bench lock diagrams clean
+.PHONY: help setup setup-tests demo test check proof bench install uninstall lock diagrams clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -14,6 +14,9 @@ setup: ## install all that is needed to run (environments, tmux, git, rsync, jq)
 
 setup-tests: ## the same, and what only the tests need (systemd, sshd, chromium)
 	@BOOTSTRAP_TESTS=1 scripts/bootstrap
+
+demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in trouble, an agent on each
+	@python -m supervisor.rehearsal.demo
 
 test: setup-tests ## all tests that end within minutes
 	@pytest -q -n $(WORKERS) --dist loadfile -m "not proof" $(TESTS)
@@ -30,6 +33,15 @@ check: setup ## formatting, lint, strict types, import contracts, file budgets
 
 bench: setup ## speeds, each beside its floor
 	@python -m bench
+
+install: setup ## install under PREFIX (/usr/local), staged in DESTDIR
+	@scripts/install
+
+uninstall: ## take that away again; state and configuration stay
+	@scripts/install --remove
+
+diagrams: setup ## draw docs/state-diagrams.md from the tables
+	@scripts/diagrams
 
 lock: ## resolve the bounds of pyproject.toml into requirements/*.lock
 	@scripts/lock

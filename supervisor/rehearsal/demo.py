@@ -1,0 +1,151 @@
+"""The whole story in a few minutes, with no key and no model: `make demo`, or `python -m supervisor.rehearsal.demo`.
+
+A daemon of its own in a directory of its own works on the rehearsal target, through the real mngr, tmux and git, and
+by the same commands that a person types. At the end nothing is left: no agent, no tmux server, no process, no file.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from supervisor.rehearsal import lay_out
+
+SLOTS = 6
+START_SECONDS = 30.0
+
+CONFIG = """\
+state_dir = "{folder}/state"
+socket = "{folder}/ctl.sock"
+
+[mngr]
+list_seconds = 5
+
+[[pools]]
+name = "local"
+slots = {slots}
+
+[profiles.default]
+agent = "rehearsal"
+pytest = ["{python}", "-m", "pytest", "-q"]
+keep_agents = "none"
+job_timeout_seconds = 40
+stall_timeout_seconds = 10
+test_timeout_seconds = 30
+"""
+
+#: What each outcome means, in the order of the summary.
+MEANINGS = {
+    "fixed": "failed before; an agent changed the code, the test or the tutorial, and it passes now",
+    "improved": "passed before and is truer now",
+    "clean": "nothing to do, and nothing was done",
+    "blocked": "something beyond the agent's reach is missing, and it said so",
+    "failed": "the agent gave up, or what it claimed did not hold",
+    "timed-out": "not done within its time; what it had was rescued",
+    "stalled": "its agents did nothing for too long",
+    "lost": "its agents died; what they had committed or not was rescued",
+}
+
+
+def main() -> int:
+    missing = [tool for tool in ("mngr", "tmux", "git", "rsync") if shutil.which(tool) is None]
+    if missing:
+        print(f"the demo needs {', '.join(missing)} on PATH", file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    # A socket's path may not be long, so not under just any TMPDIR.
+    folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir="/tmp"))
+    try:
+        return _told(folder, started)
+    finally:
+        _clear(folder)
+
+
+def _told(folder: Path, started: float) -> int:
+    repo = folder / "pantry"
+    lay_out(repo)
+    config = folder / "config.toml"
+    config.write_text(CONFIG.format(folder=folder, slots=SLOTS, python=sys.executable))
+    _say(
+        "A rehearsal: `pantry`, a small tool with a tutorial and 44 end-to-end tests, half of them in trouble.",
+        "Each test gets an agent of its own, through the real mngr. No model is used, and no key: the rehearsal",
+        "agent is a script that knows the seeded faults and obeys the same contract that a coding agent would.",
+    )
+    with _daemon(folder, config):
+        batch = json.loads(_run(folder, "submit", "tests/e2e", "--json", show="submit tests/e2e"))
+        print(f"{batch['jobs']} jobs in batch {batch['batch']}\n")
+        _run(folder, "follow", batch["batch"], quiet=False)
+        status = json.loads(_run(folder, "status", batch["batch"], "--json", show=""))["batch"]
+    _sum_up(status, time.monotonic() - started)
+    return 0 if status["state"] == "finished" else 1
+
+
+@contextmanager
+def _daemon(folder: Path, config: Path) -> Iterator[None]:
+    _say(f"$ supervisord --config {config} &")
+    command = [_beside("supervisord"), "--config", str(config), "--log-format", "json"]
+    with (folder / "daemon.log").open("wb") as log, subprocess.Popen(command, stderr=log, stdout=log) as daemon:
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not (folder / "ctl.sock").exists():
+                if daemon.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit((folder / "daemon.log").read_text()[-2000:])
+                time.sleep(0.05)
+            yield
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            try:
+                daemon.wait(timeout=10)
+            finally:
+                daemon.kill()
+
+
+def _beside(command: str) -> str:
+    """Of the same installation as this one, whatever else is on PATH."""
+    return str(Path(sys.executable).with_name(command))
+
+
+def _run(folder: Path, *words: str, show: str | None = None, quiet: bool = True) -> str:
+    shown = " ".join(words) if show is None else show
+    if shown:
+        _say(f"$ supervisorctl {shown}")
+    command = [_beside("supervisorctl"), "--socket", str(folder / "ctl.sock"), *words]
+    stdout = subprocess.PIPE if quiet else None
+    done = subprocess.run(command, cwd=folder / "pantry", stdout=stdout, text=True, check=False)
+    if done.returncode not in (0, 1):  # 1: it ran, and some jobs failed, as they are meant to
+        raise SystemExit(f"supervisorctl {words[0]} ended with {done.returncode}: {done.stdout or ''}")
+    return done.stdout or ""
+
+
+def _sum_up(status: Mapping[str, Any], seconds: float) -> None:
+    print()
+    _say(f"What came of {status['jobs']['total']} tests in {seconds:.0f} seconds, by {SLOTS} agents at a time:")
+    for outcome, meaning in MEANINGS.items():
+        print(f"  {status['outcomes'].get(outcome, 0):>3}  {outcome:<10} {meaning}")
+    print()
+    _say(
+        'No model was used: the agents were scripts. With `agent = "claude"` the same commands run the real one.',
+        "Next: README.md, and `supervisorctl submit --help`.",
+    )
+
+
+def _say(*lines: str) -> None:
+    print("\n".join(lines) + "\n", flush=True)
+
+
+def _clear(folder: Path) -> None:
+    environment = {**os.environ, "TMUX_TMPDIR": str(folder / "state" / "tmux")}
+    subprocess.run(["tmux", "kill-server"], env=environment, stderr=subprocess.DEVNULL, check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
