@@ -128,5 +128,5 @@ def _said(text: bytes) -> Answered:
 
 
 def quoted(part: str) -> str:
-    """For a path."""
+    """For a path of the API."""
     return quote(part, safe="")

@@ -1,7 +1,7 @@
 """The API on a real socket, over a real loop; devices are played, so that a test says how each job goes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from supervisor.control.client import Client
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
 from supervisor.daemon.loop import Loop
+from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
@@ -20,12 +21,17 @@ from supervisor.model.request import Configure
 from supervisor.model.state import State
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
+from supervisor.ports import SealedBatch
 from supervisor.settings import load, pool_specs, resolve
 from tests.adapters.agent_clone import commit, git
 
 CONFIG = """
-[profiles.quick]
-retries = 0
+[profiles.nowhere]
+pytest = ["/nowhere/python", "-m", "pytest"]
+[profiles.hasty]
+test_timeout_seconds = 0.5
+[profiles.bare]
+pytest = ["python3", "-S", "-m", "pytest"]
 """
 
 
@@ -70,12 +76,23 @@ class Player:
         return self.outcomes.get(self.batch(batch).tests[job - 1], self.otherwise)
 
 
+class FullDisk(MemoryJournal):
+    """Takes nothing any more once it is full."""
+
+    is_full = False
+
+    async def append(self, events: Sequence[ev.Event], sealed: Sequence[SealedBatch] = ()) -> int:
+        if self.is_full:
+            raise DeviceFailed("the journal can't be written: no space left on device", hint="make room on its disk")
+        return await super().append(events, sealed)
+
+
 @dataclass
 class Served:
     socket: Path
     repo: Path
     loop: Loop
-    journal: MemoryJournal
+    journal: FullDisk
     desk: Desk
     player: Player
 
@@ -129,7 +146,7 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
     config = home / "config.toml"
     config.write_text(CONFIG + f'[[pools]]\nname = "local"\nslots = {slots}\n')
     settings = load(config)
-    journal = MemoryJournal()
+    journal = FullDisk()
     stream = Stream(journal)
     loop: Loop
     player = Player(
