@@ -53,6 +53,7 @@ async def test_refuses_what_is_no_checkout(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     git(tmp_path, "init", "-q", "--bare", "bare")
     git(tmp_path, "init", "-q", "empty")
+    git(tmp_path, "init", "-q", "--object-format=sha256", "sha256")
     commit(repo, "second")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
     for name, says in {
@@ -60,6 +61,7 @@ async def test_refuses_what_is_no_checkout(tmp_path: Path) -> None:
         "bare": "bare repository",
         "empty": "no commit yet",
         "shallow": "shallow clone",
+        "sha256": "uses sha256 object names",
         "person/.git": "not inside a work tree",
     }.items():
         with pytest.raises(Refused, match=says) as refusal:

@@ -34,13 +34,16 @@ async def inspect(repo: Path) -> RepoFacts:
     if not await asyncio.to_thread(repo.is_dir):
         raise NoSuchThing(f"there is no directory {repo}", hint="give the path of a git checkout with --repo")
     try:
-        kind = (await git(repo, "rev-parse", "--is-bare-repository", "--is-shallow-repository")).split()
+        asked = ["--is-bare-repository", "--is-shallow-repository", "--show-object-format"]
+        kind = (await git(repo, "rev-parse", *asked)).split()
     except GitFailed as error:
         raise Refused(f"{repo} is not a git repository", hint="give the path of a git checkout") from error
     if kind[0] == b"true":
         raise Refused(f"{repo} is a bare repository", hint="give the path of a checkout of it")
     if kind[1] == b"true":
         raise Refused(f"{repo} is a shallow clone", hint="run `git fetch --unshallow` in it first")
+    if kind[2] != b"sha1":
+        raise Refused(f"{repo} uses {kind[2].decode()} object names", hint="only SHA-1 is supported")
     try:
         root = Path((await git(repo, "rev-parse", "--show-toplevel")).decode(errors="surrogateescape").strip("\n"))
     except GitFailed as error:

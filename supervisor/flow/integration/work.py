@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from supervisor.model.ledger import Fate
+from supervisor.model.publication import Outcome
 
 #: squashed into one commit; any other kind gets a commit of its own
 TEST_KINDS = frozenset({"FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC"})
@@ -50,11 +51,36 @@ class Work:
     errored: bool = False
     passing_before: bool | None = None
     passing_after: bool | None = None
-    #: of what the agent says it has done: one line by kind
+    #: what the agent says it has done, by kind
     summaries: Mapping[str, str] = field(default_factory=dict)
     #: kinds that the agent itself says have failed
     failed_kinds: frozenset[str] = frozenset()
     evidence: Evidence = Evidence()
+
+
+def brought(
+    job: int,
+    test: str,
+    report: Outcome,
+    changes: tuple[Change, ...],
+    *,
+    rejected: str = "",
+    evidence: Evidence | None = None,
+) -> Work:
+    """What a job brings, by its agent's report and by what verification said of it."""
+    unclaimed = "its agent claims no change" if changes and not report.succeeded_kinds else ""
+    return Work(
+        job,
+        test,
+        changes,
+        rejected or unclaimed,
+        report.errored,
+        report.tests_passing_before,
+        report.tests_passing_after,
+        {claim.kind: claim.summary for claim in report.changes},
+        frozenset(claim.kind for claim in report.changes if claim.status == "FAILED"),
+        evidence or Evidence(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

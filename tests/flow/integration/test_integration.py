@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from supervisor.flow.integration.ledger import change_rows, groups_to_commit, job_rows
 from supervisor.flow.integration.messages import fix_message, squash_message, trailers_in
 from supervisor.flow.integration.ranking import grouped, planned, rejection
-from supervisor.flow.integration.work import Change, Evidence, Group, Picked, Work
+from supervisor.flow.integration.work import Change, Evidence, Group, Picked, Work, brought
 from supervisor.model.ledger import Fate
+from supervisor.model.publication import ChangeClaim, Outcome
 
 KINDS = ["FIX_IMPL", "FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC", ""]
 flags = st.booleans() | st.none()
@@ -163,3 +164,16 @@ def test_a_duplicate_by_content_is_credited_where_it_was_done() -> None:
         Picked(Group((replace(late, job=4, sha="4" * 40),)), Fate.DUPLICATE, rivals=(first,)),
     ]
     assert [[one.job for one in group.changes] for group in groups_to_commit(picks)] == [[1, 4], [2, 3]]
+
+
+def test_a_report_becomes_work() -> None:
+    """A commit that no claim covers goes in with the others; commits without any claim don't."""
+    claims = (ChangeClaim("FIX_IMPL", "SUCCEEDED", "done"), ChangeClaim("DOC", "FAILED", "no"))
+    report = Outcome(claims, tests_passing_before=False, tests_passing_after=True)
+    changes = (change(kind="FIX_IMPL"), change(kind="DOC"), change(kind="FIX_TEST"))
+    work = brought(1, "t", report, changes, evidence=Evidence(True, 2, 2))
+    assert [bool(rejection(work, one)) for one in changes] == [False, True, False]
+    assert work.summaries["FIX_IMPL"] == "done"
+    assert rejection(brought(1, "t", report, changes, rejected="flaky"), changes[0]) == "flaky"
+    assert rejection(brought(1, "t", Outcome(), changes), changes[0]) == "its agent claims no change"
+    assert brought(1, "t", Outcome(), ()).rejected == ""
