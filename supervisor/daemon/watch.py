@@ -86,6 +86,8 @@ class Watch:
         #: providers that did not answer the last time, and their words
         self.problems: dict[str, str] = {}
         self._doubtful: set[str] = set()
+        #: how many agents that are known each provider was last seen to have
+        self._counted: dict[str, int] = {}
 
     def _live(self, provider: str | None = None) -> list[Attempt]:
         attempts = self._state().attempts.values()
@@ -164,12 +166,18 @@ class Watch:
             listing = Listing((), (failed.message,))
         self._note_problems(provider, listing)
         seen = {agent.address.agent_id: agent for agent in listing.agents}
+        self._note_count(provider, len(before.keys() & seen.keys()))
         known = {a.agent_id: a for a in self._state().attempts.values()}
         for agent_id in before.keys() & known.keys() - busy:
             await self._judge(known[agent_id], seen.get(agent_id), listing.complete)
         strays = [agent for agent_id, agent in seen.items() if agent_id not in known and self._is_stray(agent)]
         for agent in strays:
             await self._put_away(agent)
+
+    def _note_count(self, provider: str, known: int) -> None:
+        if self._counted.get(provider) != known:
+            self._counted[provider] = known
+            log.info("listed", provider=provider, known=known)
 
     def _note_problems(self, provider: str, listing: Listing) -> None:
         if listing.complete:
