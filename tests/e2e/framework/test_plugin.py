@@ -242,6 +242,19 @@ def test_async_and_class_tests_may_use_it(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess(*options).assert_outcomes(passed=1)
 
 
+def test_tutorial_is_checked_with_the_tests(pytester: pytest.Pytester) -> None:
+    """Once the configuration names it; a marker cites too, and reaches the results."""
+    pytester.makeini("[pytest]\ntutorial = tutorial.sh\ntutorial_tests = .\naddopts = --strict-markers")
+    Path("tutorial.sh").write_text("# Say hi\necho hi\n")
+    pytester.makepyfile("import pytest\n@pytest.mark.tutorial('echo-hi')\ndef test_it(e2e): e2e.run('echo hi')\n")
+    pytester.runpytest_inprocess(*OPTIONS).assert_outcomes(passed=2)
+    assert [result["citations"] for result in results().values()] == [[{"kind": "id", "text": "echo-hi"}]]
+    Path("tutorial.sh").write_text("# Say hi\necho hi\n\necho new\n")
+    ran = pytester.runpytest_inprocess(*OPTIONS)
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["*echo new*"])
+
+
 def test_plugin_is_inert_where_nothing_uses_it(pytester: pytest.Pytester) -> None:
     """It loads none of its own modules, and leaves no directory behind."""
     pytester.makepyfile(

@@ -321,12 +321,12 @@ class Player {
   }
 
   highlight() {
-    const now = this.start + this.time + 0.02;
+    const now = this.start + this.time + 0.005;
     const timed = [...panel.querySelectorAll(".transcript [data-at]")];
     const current = timed.filter((each) => Number(each.dataset.at) <= now).pop();
     for (const each of timed) each.classList.toggle("now", each === current);
     current?.scrollIntoView({ block: "nearest" });
-    const step = this.steps.filter((each) => Number(each.dataset.at) <= this.time + 0.02).pop();
+    const step = this.steps.filter((each) => Number(each.dataset.at) <= this.time + 0.005).pop();
     for (const each of this.steps) each.classList.toggle("now", each === step);
   }
 
