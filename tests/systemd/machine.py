@@ -1,0 +1,120 @@
+"""A machine with a real systemd: booted in namespaces, gone without a trace when it is left."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import until_sync
+
+BOOT = Path(__file__).with_name("boot")
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+
+
+@dataclass
+class Machine:
+    #: its systemd, as a process of ours
+    init: int
+    scratch: Path
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def path(self, path: str | Path) -> Path:
+        """A file of the machine, to read and write from here."""
+        return Path(f"/proc/{self.init}/root") / str(path).lstrip("/")
+
+    def write(self, path: str, text: str) -> None:
+        self.path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.path(path).write_text(text)
+
+    def try_run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+        enter = ["nsenter", "--target", str(self.init), "--mount", "--uts", "--ipc", "--cgroup", "--pid", "--wd=/"]
+        return subprocess.run(
+            [*enter, "--", *map(str, argv)],
+            env=ENVIRONMENT | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> str:
+        done = self.try_run(*argv, timeout=timeout, **environment)
+        assert done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def show(self, unit: str, name: str) -> str:
+        return self.run("systemctl", "show", "--value", f"--property={name}", unit).strip()
+
+    def said(self, unit: str) -> str:
+        """What the journal has of a unit; for messages of failed tests too."""
+        return self.run("journalctl", "--no-pager", "--output=short-monotonic", "--unit", unit)
+
+    def entries(self, *matches: str) -> list[dict[str, Any]]:
+        lines = self.run("journalctl", "--no-pager", "--output=json", *matches).splitlines()
+        return [json.loads(line) for line in lines]
+
+    def group(self, unit: str) -> set[int]:
+        """The processes in a unit's control group, by their numbers in the machine."""
+        folder = self.path("/sys/fs/cgroup") / self.show(unit, "ControlGroup").lstrip("/")
+        listed = self.run("cat", *(f"/{each.relative_to(self.path('/'))}" for each in folder.rglob("cgroup.procs")))
+        return {int(line) for line in listed.split()}
+
+
+@contextmanager
+def booted(scratch: Path) -> Iterator[Machine]:
+    """Skips, saying why, where nobody but root could do that; whatever else is missing is a failure."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can boot a systemd in namespaces of its own")
+    group = f"agent-supervisor-test-{os.getpid()}"
+    log = scratch / "boot.log"
+    with log.open("w") as out:
+        boot = subprocess.Popen(
+            ["unshare", "--mount", BOOT, scratch, group, *_closed_way_to(Path(sys.executable).resolve())],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        until_sync(f"systemd is there; see {log.read_text()}", lambda: _init_of(boot.pid) or boot.poll() is not None)
+        assert boot.poll() is None, f"systemd can't be booted here: {log.read_text()}"
+        machine = Machine(_init_of(boot.pid), scratch)
+        until_sync("systemd answers", machine.path("/run/systemd/private").exists)
+        machine.try_run("systemctl", "is-system-running", "--wait")
+        yield machine
+    finally:
+        boot.kill()
+        boot.wait()
+        _remove_groups(scratch, group)
+        shutil.rmtree(scratch)
+
+
+def _closed_way_to(program: Path) -> list[Path]:
+    return [each for each in reversed(program.parents) if not each.stat().st_mode & 0o001]
+
+
+def _init_of(pid: int) -> int:
+    """The process that has become systemd, below the one that made its namespaces; 0 until it is there."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for child in children.read_text().split() if children.exists() else []:
+        if Path(f"/proc/{child}/comm").read_text().strip() == "systemd":
+            return int(child)
+    return 0
+
+
+def _remove_groups(scratch: Path, group: str) -> None:
+    mounted = scratch / "cgroup"
+    script = f'mount -t cgroup2 cgroup2 "{mounted}" && find "{mounted}/{group}" -depth -type d -exec rmdir {{}} +'
+
+    def removed() -> bool:
+        return subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True).returncode == 0
+
+    until_sync("the machine's control groups are removed", removed)
