@@ -10,7 +10,7 @@ from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, Release, Verify
-from supervisor.model.job import JobState
+from supervisor.model.job import How, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 from supervisor.model.usage import NOTHING
@@ -191,6 +191,7 @@ class Historian:
             case ev.JobRequeued():
                 assert not life.over
                 assert life.crashes <= batch.profile.retries, "retried beyond the limit"
+                assert event.counts == _is_a_crash(batch.job(event.job)), f"{event} is counted wrongly"
                 assert life.failed_launches < MOST_LAUNCHES
             case ev.JobEnded():
                 assert not life.over, "ended twice"
@@ -217,3 +218,8 @@ class Historian:
         if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
             assert ending.reason not in EXCUSED
             assert life.failed_launches == MOST_LAUNCHES, "given up before its launches were used up"
+
+
+def _is_a_crash(job: Job) -> bool:
+    """What uses up a retry, and the only thing that does."""
+    return job.ending is not None and job.ending.how in (How.VANISHED, How.STALLED, How.REFUSED)
