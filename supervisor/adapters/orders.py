@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from supervisor.adapters.layout import FOLDER, OUTCOME, PROMPT, PUBLISH, Layout
+from supervisor.adapters.prompts import render, values_of
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch, Profile
@@ -120,12 +121,8 @@ class ContractOrders:
     def _prompt(self, batch: Batch, attempt: Attempt) -> Path:
         path = self._layout.attempt(attempt.key) / "prompt.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        job = batch.job(attempt.key.job)
-        path.write_text(
-            f"Work on the test {job.test}. Run it with: {run_command(batch.profile, job.test)}\n\n"
-            "Commit on your branch and write your outcome to $SUPERVISOR_OUTCOME.\n"
-            'End with: sh -c "$SUPERVISOR_PUBLISH"\n'
-        )
+        values = values_of(batch, attempt, run_command(batch.profile, batch.job(attempt.key.job).test))
+        path.write_text(render("tester", values, batch.profile.prompts), errors="backslashreplace")
         return path
 
 
