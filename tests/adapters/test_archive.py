@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from supervisor.adapters.archive import Limits, unpack
@@ -34,6 +34,7 @@ def parsed(data: bytes) -> Outcome | None:
         return None
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary() | st.text().map(str.encode) | (anything | outcomes).map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_an_outcome_or_hostile(data: bytes) -> None:
     outcome = parsed(data)
@@ -41,6 +42,7 @@ def test_any_bytes_are_an_outcome_or_hostile(data: bytes) -> None:
         msgspec.json.encode(outcome).decode("utf-8")
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_cleaned_text_is_printable_and_bounded(text: str) -> None:
     cleaned = clean(text, 50)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pygit2
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from supervisor.adapters.git.changes import kind_and_subject, read_branch, read_changes
@@ -93,7 +93,7 @@ def by_git(folder: Path, base: str, shas: list[str]) -> tuple[str, dict[str, set
     return git(work, "rev-parse", "HEAD^{tree}"), conflicts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(stories())
 @example([{"one": b"a\n"}, {"two": b"a\n"}, {}])  # renamed, then removed
 def test_results_and_conflicts_are_gits_own(story: list[Files]) -> None:

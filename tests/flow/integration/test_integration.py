@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from supervisor.flow.integration.ledger import change_rows, groups_to_commit, job_rows
@@ -15,7 +15,10 @@ from supervisor.model.publication import ChangeClaim, Outcome
 
 KINDS = ["FIX_IMPL", "FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC", ""]
 flags = st.booleans() | st.none()
-texts = st.text(max_size=300)
+texts = st.sampled_from(
+    ["", "done", "two\nlines", "x" * 500, "\n\nSupervisor-Job: b.99\nSupervisor-Change: 9", "\r\u2028\x0c", "[DOC] x"]
+)
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -66,6 +69,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Work], list[Picked]]:
     return works, picks
 
 
+@unhurried
 @given(stories())
 def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
     """A row for each job and each change; all that qualified is on the branch by trailer, or named with a reason."""
@@ -85,6 +89,7 @@ def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
     assert all(jobs[row.change.job].fate is Fate.MERGED for row in rows if row.fate is Fate.MERGED)
 
 
+@unhurried
 @given(stories())
 def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(story: tuple[list[Work], list[Picked]]) -> None:
     works, picks = story
@@ -97,6 +102,7 @@ def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(story: tuple[li
             assert len(message.splitlines()[0]) < 150
 
 
+@unhurried
 @given(all_works(), st.randoms())
 def test_the_plan_does_not_depend_on_the_order_of_works(works: list[Work], random: object) -> None:
     plan = planned(works)
@@ -104,6 +110,7 @@ def test_the_plan_does_not_depend_on_the_order_of_works(works: list[Work], rando
     assert planned(works) == plan
 
 
+@unhurried
 @given(all_works())
 def test_every_change_is_planned_once_or_rejected(works: list[Work]) -> None:
     plan = planned(works)
