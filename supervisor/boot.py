@@ -12,15 +12,19 @@ import structlog
 from supervisor import __version__
 from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.judging.judge import opened_judge
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
 from supervisor.adapters.lock import lock
+from supervisor.adapters.logs.device import AgentLogs
+from supervisor.adapters.logs.panes import Panes
+from supervisor.adapters.logs.redact import of_this_process
 from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.orders import ContractOrders, credentials_directory
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
 from supervisor.adapters.tmux_signs import TmuxSigns
-from supervisor.adapters.unjudged import LeftInItsRefs, TakenAtItsWord
+from supervisor.adapters.unjudged import LeftInItsRefs
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
 from supervisor.daemon.heartbeat import beat, status_line
@@ -48,6 +52,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
         mngr = mngr_settings(settings)
         agents = await open_agents(mngr)
         store = GitStore(settings.state_dir)
+        logs = AgentLogs(layout, agents, of_this_process(credentials_directory()), Panes(mngr.environment()))
         try:
             yield Devices(
                 journal=journal,
@@ -56,12 +61,14 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
                 signs=TmuxSigns(mngr.environment()),
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
-                judge=TakenAtItsWord(),
+                judge=await opened_judge(store, layout, settings.verify_slots),
                 integrator=LeftInItsRefs(),
+                logs=logs,
                 seal=seal,
                 leftovers=end_creates,
             )
         finally:
+            await logs.close()
             await agents.close()
             await journal.close()
 

@@ -7,17 +7,25 @@ from typing import Any
 import structlog
 
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
+from supervisor.flow.attention import usage_counted
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, Release, Verify
+from supervisor.model.job import How
 from supervisor.model.state import State
-from supervisor.ports import KEPT, AgentAddress, Agents, Collector, Integrator, Judge, Orders
+from supervisor.model.usage import NOTHING
+from supervisor.ports import KEPT, AgentAddress, Agents, Collector, Integrator, Judge, Logs, Orders, Verdict
 
 log = structlog.get_logger()
 
 #: What failed is tried again after this, doubling to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
+#: The answer to whatever an agent asks for on its screen.
+ESCAPE = (
+    'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1 '
+    "| xargs -I{} tmux send-keys -t {} Escape"
+)
 
 
 class Performer:
@@ -29,8 +37,11 @@ class Performer:
         collector: Collector,
         judge: Judge,
         integrator: Integrator,
+        logs: Logs,
+        tell: Callable[[ev.Event], None],
         clock: Callable[[], float],
     ) -> None:
+        self._logs, self._tell = logs, tell
         self._agents, self._orders, self._collector = agents, orders, collector
         self._judge, self._integrator, self._clock = judge, integrator, clock
         #: hosts that are being made, by provider and name: who shares one waits until it is there
@@ -44,12 +55,14 @@ class Performer:
             case Launch():
                 self.launching.add(effect.attempt.key)
                 return self._launch(state.batches[effect.attempt.key.batch], effect.attempt)
+            case Nudge():
+                return self._nudge(effect)
             case Collect():
                 return self._collect(state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
             case Verify():
                 return self._verify(state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt))
             case Release():
-                return self._release(effect.attempt)
+                return self._release(effect.attempt, _has_published(state, effect.attempt))
             case Integrate():
                 return self._integrate(state.batches[effect.batch], effect.number)
             case _:
@@ -62,6 +75,8 @@ class Performer:
         match effect:
             case Launch():
                 return ev.LaunchFailed(now, *effect.attempt.key, reason="garbage", detail=why)
+            case Nudge():
+                return ev.AgentNudged(now, *effect.attempt.key, delivered=False, detail=why)
             case Collect():
                 return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Verify():
@@ -103,6 +118,16 @@ class Performer:
         if attempt.new_host and not self._hosts[attempt.provider, attempt.host].done():
             self._hosts[attempt.provider, attempt.host].set_result(is_made)
 
+    async def _nudge(self, nudge: Nudge) -> ev.Event:
+        address, key = AgentAddress.of(nudge.attempt), nudge.attempt.key
+        try:
+            if nudge.asks:
+                await self._agents.exec(address, ESCAPE)
+            await self._agents.message(address, nudge.text)
+        except DeviceFailed as failed:
+            return ev.AgentNudged(self._clock(), *key, delivered=False, detail=failed.message)
+        return ev.AgentNudged(self._clock(), *key)
+
     async def _collect(self, batch: Batch, attempt: Attempt, rescue: bool) -> ev.Event:
         key = attempt.key
         try:
@@ -125,10 +150,24 @@ class Performer:
         try:
             verdict = await self._judge.verify(batch, batch.job(key.job))
         except DeviceFailed as failed:
-            return ev.WorkVerified(self._clock(), *key, outcome="failed", detail=f"not verified: {failed.message}")
-        return ev.WorkVerified(self._clock(), *key, outcome=verdict.outcome, detail=verdict.detail)
+            verdict = Verdict("failed", f"not verified: {failed.message}", "unverified", failed.message)
+        return ev.WorkVerified(
+            self._clock(),
+            *key,
+            outcome=verdict.outcome,
+            detail=verdict.detail,
+            verification=verdict.verification,
+            reason=verdict.reason,
+            runs=verdict.runs,
+            passed=verdict.passed,
+            failed_before=verdict.failed_before,
+            relabelled=verdict.relabelled,
+        )
 
-    async def _release(self, attempt: Attempt) -> ev.Event:
+    async def _release(self, attempt: Attempt, published: bool) -> ev.Event:
+        usage = await self._logs.finish(attempt, published=published)
+        if usage != NOTHING:
+            self._tell(usage_counted(self._clock(), attempt.key, usage))
         try:
             if attempt.keep and attempt.host_id:
                 await self._agents.stop([AgentAddress.of(attempt)])
@@ -148,3 +187,9 @@ class Performer:
             retry_at = self._clock() + LONGEST_RETRY_SECONDS
             return ev.IntegrationFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
         return ev.IntegrationEnded(self._clock(), batch.id, number, ledger=done.ledger, branch=done.branch)
+
+
+def _has_published(state: State, attempt: Attempt) -> bool:
+    job = state.batches[attempt.key.batch].job(attempt.key.job)
+    is_last = job.attempts == attempt.key.attempt
+    return is_last and job.ending is not None and job.ending.how is How.PUBLISHED

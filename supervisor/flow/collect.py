@@ -43,7 +43,7 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
 def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     attempt, job = _answered(state, event, published=False)
     if event.head:
-        job = replace(job, head=event.head, commits=event.commits)
+        job = replace(job, head=event.head, commits=event.commits, verification="", reason="")
     keep = state.batches[event.batch].profile.keep_agents != "none"
     return _collected(state, event, job, replace(attempt, keep=keep))
 
