@@ -107,11 +107,16 @@ def with_token(prefix: str) -> set[int]:
 
 def _is_foreign(pid: int) -> bool:
     """Whether an unmarked child of ours got here by being adopted, not by being started by the test."""
-    try:
-        apart = os.getsid(pid) != os.getsid(0)
-    except OSError:
-        return False
+    session = session_of(pid)
+    apart = session is not None and session != os.getsid(0)
     return apart and environment_value(pid, "PYTEST_CURRENT_TEST") is None
+
+
+def session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:

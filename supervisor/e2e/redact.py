@@ -22,8 +22,8 @@ class Rule:
     """A secret starts with `start`, then has at least `least` characters of `tail`; the start stays readable."""
 
     start: str
-    tail: str = ""
-    least: int = 0
+    tail: str
+    least: int
 
 
 PATTERNS = (

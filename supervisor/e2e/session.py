@@ -9,6 +9,7 @@ import textwrap
 import threading
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,19 +76,17 @@ class E2e:
         launch = self._launch(command, comment, timeout, env, cwd)
         keep = self.keep_background if keep_background is None else keep_background
         launch = dataclasses.replace(launch, stdin=stdin, keep_background=keep)
-
-        def again() -> CommandResult:
-            return self.run(
-                command,
-                comment=comment,
-                timeout=timeout,
-                env=env,
-                cwd=cwd,
-                stdin=stdin,
-                tty=tty,
-                keep_background=keep,
-            )
-
+        again = partial(
+            self.run,
+            command,
+            comment=comment,
+            timeout=timeout,
+            env=env,
+            cwd=cwd,
+            stdin=stdin,
+            tty=tty,
+            keep_background=keep,
+        )
         result = self._recorded(launch) if tty else self._run(launch)
         return dataclasses.replace(result, again=again)
 
@@ -128,10 +127,15 @@ class E2e:
         timeout: float = 600.0,
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
+        keep_background: bool | None = None,
     ) -> Spawned:
-        """Start a shell command that streams; it ends with the test at the latest."""
+        """Start a shell command that streams; it ends with the test at the latest.
+
+        What it started ends with it, unless `keep_background`: a daemon may go while its children stay.
+        """
+        keep = self.keep_background if keep_background is None else keep_background
         launch = self._launch(command, comment, timeout, env, cwd)
-        launch = dataclasses.replace(launch, is_interactive=True)
+        launch = dataclasses.replace(launch, is_interactive=True, keep_background=keep)
         spawned = Spawned(launch, self._log_apart(command))
         self._spawned.append(spawned)
         return spawned

@@ -23,6 +23,7 @@ class Spawned:
         self._result: CommandResult | None = None
         self._error: BaseException | None = None
         self.command = launch.command
+        self._keeps_background = launch.keep_background
         self._running = Running(launch, log, listener=self._hear)
         self._thread = threading.Thread(target=self._finish, name=f"e2e: {launch.command[:40]}", daemon=True)
         self._thread.start()
@@ -105,11 +106,17 @@ class Spawned:
         return self._result
 
     def stop(self, grace: float = 2.0) -> CommandResult:
-        """Terminate it, kill it after `grace`; everything it started goes with it. Safe to call again."""
+        """Terminate it, kill it after `grace`, and with it what it started, unless that is to be kept.
+
+        Safe to call again.
+        """
         if self.is_running:
             with contextlib.suppress(ProcessLookupError):
                 processes.end(self._everything, grace)
         return self.wait(grace + 10)
 
     def _everything(self) -> set[int]:
-        return self._running.tree.everything() if self.is_running else set()
+        if not self.is_running:
+            return set()
+        found = self._running.tree.everything()
+        return {pid for pid in found if processes.session_of(pid) == self.pid} if self._keeps_background else found

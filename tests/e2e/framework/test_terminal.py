@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.e2e import E2e, casts, expect, keys
+from supervisor.e2e.processes import is_alive
 from supervisor.e2e.ptys import Size
 from supervisor.e2e.redact import Redactor
 from supervisor.e2e.screens import Screen
@@ -42,6 +43,15 @@ def test_spawned_processes_end_with_their_command(e2e: E2e) -> None:
         command.wait_for(r"\d+")
     assert sorted(process.command for process in command.stop().background) == []
     expect(e2e.run("pgrep -f '^sleep 60$' -s 0 || true")).stdout.to_be_empty()
+
+
+def test_daemon_may_go_while_its_children_stay(e2e: E2e) -> None:
+    """As an upgrade does it; what stayed is ended with the test."""
+    daemon = e2e.spawn("setsid bash -c 'echo started; exec sleep 60' & sleep 60; true", keep_background=True)
+    daemon.wait_for("started")
+    (left,) = daemon.stop().background
+    assert left.command == "sleep 60"
+    assert is_alive(left.pid)
 
 
 def test_terminal_is_typed_at_and_looked_at(e2e: E2e) -> None:
