@@ -133,6 +133,13 @@ def test_dies(e2e):
 """
 
 
+@pytest.fixture
+def own_tmp(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed worker cannot remove its private directories, so they had better not be the machine's."""
+    monkeypatch.setenv("TMPDIR", str(pytester.mkdir("tmp")))
+
+
+@pytest.mark.usefixtures("own_tmp")
 def test_killed_test_leaves_its_transcript_so_far(pytester: pytest.Pytester) -> None:
     """And a record that still says `running`, so that nobody takes it for done."""
     pytester.makepyfile(KILLS_ITS_WORKER)
@@ -145,6 +152,7 @@ def test_killed_test_leaves_its_transcript_so_far(pytester: pytest.Pytester) -> 
     assert events[0] == "start"
 
 
+@pytest.mark.usefixtures("own_tmp")
 def test_killed_worker_is_said_by_the_others(pytester: pytest.Pytester) -> None:
     """Under pytest-xdist the controller lives on and completes the record; all workers share one run."""
     pytester.makepyfile(f"{KILLS_ITS_WORKER}\ndef test_lives(e2e): e2e.run('true')\n")
