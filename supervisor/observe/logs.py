@@ -128,11 +128,10 @@ class _Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def msg(self, entry: bytes) -> None:
-        with suppress(OSError):
-            self._socket.sendto(entry, self._path)
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+            sender.sendto(entry, self._path)
 
     debug = info = warning = error = critical = exception = msg
 

@@ -12,6 +12,7 @@ from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
+from supervisor.model.usage import Usage
 from supervisor.ports import SealedBatch
 
 SCHEMA_VERSION = 1
@@ -91,7 +92,7 @@ def summary(batch: Batch) -> View:
         "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
         "outcomes": _outcomes(batch),
         "ledger": _ledger(batch),
-        "tokens": {"input": 0, "output": 0, "cached": 0},
+        "tokens": _tokens(batch.usage),
         "attention": list(_attention(batch)),
     }
 
@@ -131,6 +132,10 @@ def _outcomes(batch: Batch) -> dict[str, int]:
 def _ledger(batch: Batch) -> dict[str, int]:
     found = Counter(row.fate for row in batch.ledger.values())
     return {fate.value: found[fate] for fate in Fate}
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {"input": usage.input, "output": usage.output, "cached": usage.cached}
 
 
 def _attention(batch: Batch) -> Iterator[View]:

@@ -1,0 +1,1 @@
+"""Readers of the state and of events."""
