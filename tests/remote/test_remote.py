@@ -1,0 +1,127 @@
+"""Pools on remote hosts: the real mngr's ssh provider, against an sshd on loopback."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.model import event as ev
+from tests.daemon.crash import is_alive
+from tests.daemon.sandbox import Running, Sandbox, box, running
+from tests.remote.sshd import PROVIDER, Box, boxes
+from tests.waiting import until
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+
+#: A call to a host takes a second or two, and more on a busy machine.
+PATIENCE_SECONDS = 180.0
+
+
+@asynccontextmanager
+async def far(
+    folder: Path, *, jobs: int, slots: int = 4, local: int = 0, **env: str
+) -> AsyncIterator[tuple[Sandbox, list[Box]]]:
+    """A build box with two ssh hosts, and maybe slots of its own for the overflow."""
+    settings = {
+        "mngr": {"list_seconds": 2},
+        "pools": [
+            {"name": "remote", "provider": PROVIDER, "hosts": ["box1", "box2"], "slots": slots},
+            {"name": "local", "slots": local},
+        ],
+    }
+    profile: dict[str, Any] = {"pools": ["remote", "local"], "env": env}
+    async with box(folder, jobs=jobs, settings=settings, profile=profile) as made:
+        with boxes(folder / "ssh", made.configuration.mngr_home, "box1", "box2") as hosts:
+            yield made, hosts
+
+
+async def finished(here: Running) -> None:
+    await here.finished(timeout=PATIENCE_SECONDS)
+
+
+def outcomes(here: Running) -> list[str]:
+    return [event.outcome for event in here.of(ev.JobEnded)]
+
+
+def pids(made: Sandbox) -> list[int]:
+    return [int(line.split()[1]) for line in made.lives.read_text().splitlines()]
+
+
+async def test_a_batch_ends_as_it_does_at_home(tmp_path: Path) -> None:
+    """Agents are spread evenly over the hosts, their work comes home, and nothing of them stays there."""
+    async with far(tmp_path, jobs=4) as (made, hosts), running(made) as here:
+        await here.submit()
+        await finished(here)
+
+        assert outcomes(here) == ["improved"] * 4
+        assert Counter(event.host for event in here.of(ev.LaunchStarted)) == {"box1": 2, "box2": 2}
+        assert all(event.commits == 1 and event.head for event in here.of(ev.WorkCollected))
+        assert not [left for host in hosts for left in host.state_dirs()]
+
+
+async def test_what_the_hosts_do_not_carry_overflows_to_this_machine(tmp_path: Path) -> None:
+    async with far(tmp_path, jobs=8, slots=2, local=2, WORK_SECONDS="3") as (made, _), running(made) as here:
+        await here.submit()
+        await finished(here)
+
+        assert outcomes(here) == ["improved"] * 8
+        assert {event.pool for event in here.of(ev.LaunchStarted)} == {"remote", "local"}
+        assert len(here.of(ev.LaunchStarted)) == 8
+
+
+async def test_an_agent_that_dies_far_away_is_rescued_there(tmp_path: Path) -> None:
+    """The listing misses it; its uncommitted work is brought home, and the next attempt does the job."""
+    async with far(tmp_path, jobs=1, DIES="1") as (made, _), running(made) as here:
+        await here.submit()
+        await finished(here)
+
+        [rescued] = here.of(ev.WorkRescued)
+        assert (rescued.attempt, rescued.commits) == (1, 2)
+        [collected] = here.of(ev.WorkCollected)
+        assert collected.attempt == 2
+        assert outcomes(here) == ["improved"]
+
+
+async def test_a_restart_finds_its_agents_far_away(tmp_path: Path) -> None:
+    async with far(tmp_path, jobs=2, WORK_SECONDS="20") as (made, _):
+        async with running(made) as here:
+            await here.submit()
+            await until("both work", lambda: len(here.live()) == len(pids(made)) == 2, PATIENCE_SECONDS)
+        before = pids(made)
+        assert all(is_alive(pid) for pid in before)
+
+        async with running(made) as again:
+            assert len(again.live()) == 2
+            await finished(again)
+
+            assert outcomes(again) == ["improved"] * 2
+            assert pids(made) == before
+
+
+async def test_hosts_that_cannot_be_reached(tmp_path: Path) -> None:
+    """Their agents are unknown, not lost; work goes on here, people are told, and in the end nothing is missing."""
+    async with far(tmp_path, jobs=6, slots=2, local=2, WORK_SECONDS="5") as (made, hosts), running(made) as here:
+        await here.submit()
+        await until("two work far away", lambda: far_away(here) == 2, PATIENCE_SECONDS)
+        for host in hosts:
+            await asyncio.to_thread(host.stop)
+        await until("people are told", lambda: "can't be reached" in here.daemon.watch.problems.get(PROVIDER, ""), 60)
+        await until("all others are done", lambda: len(here.of(ev.JobEnded)) == 4, PATIENCE_SECONDS)
+        assert far_away(here) == 2
+
+        for host in hosts:
+            await asyncio.to_thread(host.start)
+        await finished(here)
+
+        assert outcomes(here) == ["improved"] * 6
+        assert not here.of(ev.AgentVanished)
+        assert not [event for event in here.of(ev.JobRequeued) if event.counts]
+        assert not here.daemon.watch.problems
+
+
+def far_away(here: Running) -> int:
+    return sum(attempt.provider == PROVIDER for attempt in here.live())
