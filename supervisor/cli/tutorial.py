@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from supervisor.cli.tutorial_view import view
+
 if TYPE_CHECKING:
     from supervisor.e2e.tutorial.check import Report
 
 app = typer.Typer(name="tutorial", help="A tutorial script and the tests that prove it.", no_args_is_help=True)
+
+app.command()(view)
 
 Script = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The tutorial script.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
