@@ -1,15 +1,16 @@
 """What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.event import Event
 from supervisor.model.job import Job, Verification
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.usage import NOTHING, Usage
 
 type MngrReason = Literal[
     "timeout",  # no answer within the deadline; what was asked may still have happened
@@ -159,6 +160,12 @@ class Agents(Protocol):
 
     def observe(self) -> AsyncIterator[SeenAgent]:
         """Changes as mngr notices them: a hint, never complete. Ends only when closed; restarts by itself."""
+        ...
+
+    def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
+        """The lines of all its event files, from the first one on; with `forever` also those to come, until closed.
+
+        Raises MngrFailed when it can't be followed, and at once when this mngr can't follow anything."""
         ...
 
     def state_dir(self, agent_id: str) -> Path:
@@ -314,3 +321,55 @@ class Store(Protocol):
     async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
         """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What an agent's own files tell of it now. None: it can't be told from here."""
+
+    #: its last sign of activity
+    active_at: float | None = None
+    #: its turn is over, or it never said that it has one
+    waits: bool | None = None
+    #: it asks for permission
+    asks: bool | None = None
+    usage: Usage = NOTHING
+    #: what its model's provider said no with, where that is the last word: "limit", "overload" or "login"
+    problem: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    #: each is one JSON object
+    lines: tuple[str, ...]
+    #: where to go on
+    next: int
+
+
+class Logs(Protocol):
+    """What agents write, as one stream of lines per attempt, without secrets."""
+
+    def watch(self, attempts: Mapping[AttemptKey, Attempt]) -> None:
+        """These are all there are now: read them until they are finished."""
+        ...
+
+    def learn(self, env: Mapping[str, str]) -> None:
+        """What agents get in their environment; the secrets among it are masked from now on."""
+        ...
+
+    def sight(self, key: AttemptKey) -> Sight | None: ...
+
+    async def active_at(self, attempt: Attempt) -> float | None:
+        """Ask the agent's host when it was last active. Raises DeviceFailed."""
+        ...
+
+    async def finish(self, attempt: Attempt, *, published: bool) -> Usage:
+        """Before it is put away: read the last of it. What it has taken in all; asked again, it says the same."""
+        ...
+
+    async def read(self, key: AttemptKey, after: int = 0) -> LogPiece:
+        """Whole lines from a place in the stream on; none where there is nothing yet."""
+        ...
+
+    async def close(self) -> None: ...

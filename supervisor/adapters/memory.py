@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -139,6 +139,14 @@ class MemoryAgents:
                 yield agent_or_end
         finally:
             self._watchers.discard(queue)
+
+    async def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
+        await self._known("follow", address)
+        for path in sorted((self.state_dir(address.agent_id) / "events").rglob("events.jsonl")):
+            for line in path.read_bytes().splitlines():
+                yield line
+        if forever:
+            await asyncio.Event().wait()
 
     def state_dir(self, agent_id: str) -> Path:
         return self._root / "agents" / agent_id

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from supervisor.daemon.attention import Attention
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Performer
 from supervisor.daemon.watch import Rhythm, Watch
@@ -21,7 +22,18 @@ from supervisor.model.effect import Effect, Launch
 from supervisor.model.event import DaemonStarted, Event, PoolSpec
 from supervisor.model.request import Configure
 from supervisor.model.state import State
-from supervisor.ports import Agents, Collector, Integrator, Journal, Judge, LocalSigns, Orders, SealedBatch, Store
+from supervisor.ports import (
+    Agents,
+    Collector,
+    Integrator,
+    Journal,
+    Judge,
+    LocalSigns,
+    Logs,
+    Orders,
+    SealedBatch,
+    Store,
+)
 
 log = structlog.get_logger()
 
@@ -41,6 +53,7 @@ class Devices:
     collector: Collector
     judge: Judge
     integrator: Integrator
+    logs: Logs
     seal: Callable[[Batch], SealedBatch]
     #: run before anything is decided, with the agents whose launch the last daemon had under way
     leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
@@ -78,6 +91,8 @@ class Daemon:
             collector=devices.collector,
             judge=devices.judge,
             integrator=devices.integrator,
+            logs=devices.logs,
+            tell=lambda event: self.loop.inbox.tell(event),
             clock=clock,
         )
         self.loop: Loop
@@ -96,6 +111,9 @@ class Daemon:
         launching = [a.agent_id for a in state.attempts.values() if a.stage is Stage.LAUNCHING]
         await asyncio.to_thread(self._devices.leftovers, launching)
         self.loop = Loop(state, self._devices.journal, self._clock, self._perform, self._devices.seal)
+        self.attention = Attention(
+            state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, logs=self._devices.logs
+        )
         self.watch = Watch(
             state=lambda: self.loop.state,
             tell=self.loop.inbox.tell,
@@ -105,6 +123,7 @@ class Daemon:
             signs=self._devices.signs,
             launching=self.performer.launching,
             rhythm=self._rhythm,
+            heard=self.attention.heard,
         )
         async with asyncio.TaskGroup() as self._tasks:
             self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
@@ -125,7 +144,8 @@ class Daemon:
     def _forever(self) -> list[Coroutine[object, object, None]]:
         watch = self.watch
         hints = [watch.hints()] if self._observe else []
-        return [self.loop.run(), watch.files(), watch.signs(), watch.listings(), self._measure_lag(), *hints]
+        looks = [watch.files(), watch.signs(), watch.listings(), self.attention.run()]
+        return [self.loop.run(), *looks, self._measure_lag(), *hints]
 
     # --- what is performed
 

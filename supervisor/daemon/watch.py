@@ -72,12 +72,13 @@ class Watch:
         signs: LocalSigns,
         launching: set[AttemptKey],
         rhythm: Rhythm,
+        heard: Callable[[Attempt, SeenAgent], None] = lambda attempt, seen: None,
     ) -> None:
         self._state, self._tell, self._clock = state, tell, clock
         self._agents, self._collector, self._signs = agents, collector, signs
         #: attempts that this daemon is launching right now
         self._launching = launching
-        self._rhythm = rhythm
+        self._rhythm, self._heard = rhythm, heard
         self._providers: dict[str, Suspicion] = {}
         #: publications that were told and not yet written down
         self._told: set[AttemptKey] = set()
@@ -199,6 +200,8 @@ class Watch:
             return
         if seen is None and not complete:
             return
+        if seen is not None:
+            self._heard(attempt, seen)
         if seen is not None and seen.state not in _OVER and attempt.provider == "local":
             return
         try:

@@ -146,12 +146,25 @@ def on_usage_counted(state: State, event: ev.UsageCounted) -> State:
     if (attempt := state.attempts.get(key_of(event))) is None:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
     told = Usage(event.input, event.output, event.cached, event.tool_calls, event.errors, event.model)
-    if told == attempt.usage:
+    if told == attempt.usage or told.tokens < attempt.usage.tokens:
         raise ImpossibleTransition(f"{event.kind} of {attempt.key} says nothing new")
     batch, more = state.batches[event.batch], told - attempt.usage
     job = batch.job(event.job)
     batch = replace(batch.with_job(replace(job, usage=job.usage + more)), usage=batch.usage + more)
     return state.with_batch(batch).with_attempt(replace(attempt, usage=told))
+
+
+def usage_counted(at: float, key: AttemptKey, usage: Usage) -> ev.UsageCounted:
+    return ev.UsageCounted(
+        at,
+        *key,
+        input=usage.input,
+        output=usage.output,
+        cached=usage.cached,
+        tool_calls=usage.tool_calls,
+        errors=usage.errors,
+        model=usage.model,
+    )
 
 
 APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {

@@ -15,6 +15,10 @@ class Usage:
     #: the last one that answered
     model: str = ""
 
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output + self.cached
+
     def __add__(self, other: "Usage") -> "Usage":
         return self._combined(other, +1)
 

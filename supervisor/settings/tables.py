@@ -104,6 +104,9 @@ class ProfileTable(Table):
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     job_timeout_seconds: Seconds = 3600
     stall_timeout_seconds: Seconds = 600
+    #: what to do about an agent that asks for permission
+    on_parked: Literal["notify", "deny", "time-out"] = "notify"
+    parked_timeout_seconds: Seconds = 900
     retries: Annotated[int, Field(ge=0)] = 1
     test_timeout_seconds: Seconds = 120
     verify_runs: Annotated[int, Field(ge=0)] = 2

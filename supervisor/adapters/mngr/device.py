@@ -7,7 +7,7 @@ Traps of mngr that are handled here, each measured:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -15,6 +15,7 @@ import structlog
 from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, plain_words
 from supervisor.adapters.mngr.calls import Answer, Calls, Lane
 from supervisor.adapters.mngr.dialects import Dialect, dialect_of
+from supervisor.adapters.mngr.following import followed
 from supervisor.adapters.mngr.observing import observed
 from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
 from supervisor.adapters.mngr.plain import PlainTransport, resolved
@@ -184,6 +185,11 @@ class MngrAgents:
 
     def observe(self) -> AsyncIterator[SeenAgent]:
         return observed(self._settings, self._dialect, self._closing)
+
+    async def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
+        if (await self._dialect()).is_streaming:
+            async for line in followed(self._settings, await self._name(address), self._closing, forever=forever):
+                yield line
 
     def state_dir(self, agent_id: str) -> Path:
         return self._settings.host_dir / "agents" / agent_id

@@ -1,0 +1,120 @@
+"""The `Logs` port: a thread that reads, tasks that follow the agents of other hosts, and the logs on disk."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+
+import structlog
+
+from supervisor.adapters.layout import Layout
+from supervisor.adapters.logs.books import Books
+from supervisor.adapters.logs.ingest import Ingest
+from supervisor.adapters.logs.panes import Panes
+from supervisor.adapters.logs.redact import Redactor
+from supervisor.adapters.logs.store import LogStore
+from supervisor.errors import MngrFailed
+from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.usage import Usage
+from supervisor.ports import AgentAddress, Agents, LogPiece, Sight
+
+#: How long the thread rests between two rounds.
+ROUND_SECONDS = 0.2
+#: A follower is a mngr process of 100 MB; the agents beyond are read when they end.
+MOST_FOLLOWERS = 16
+FOLLOW_AGAIN_SECONDS = 30.0
+#: So many lines are brought at once; then the thread has to have taken them.
+MOST_BROUGHT = 2000
+#: An agent that has published may end its turn: its last words have cost something.
+LAST_WORDS_SECONDS, LOOK_SECONDS = 10.0, 0.2
+#: How long ago anything of the agent's changed, by its host's own clock.
+NEWEST = r"""
+cd "$MNGR_AGENT_STATE_DIR" || exit
+newest=$(find events logs/claude_transcript active -path events/logs -prune -o -type f -printf '%T@\n' 2>/dev/null)
+[ -e events ] && [ -n "$(find events -path events/logs -prune -o -type f -print -quit)" ] ||
+  newest="$newest $(tmux list-panes -a -F '#{@mngr_agent_id} #{window_activity}' | sed -n "s/^$MNGR_AGENT_ID //p")"
+echo $(($(date +%s) - $(printf '%s\n' $newest | sort -n | tail -n 1 | cut -d. -f1)))
+"""
+
+log = structlog.get_logger()
+
+
+class AgentLogs:
+    def __init__(self, layout: Layout, agents: Agents, redactor: Redactor, panes: Panes) -> None:
+        self._agents, self._redactor = agents, redactor
+        self._store, self._books = LogStore(layout), Books(layout.state_dir / "logs.sqlite3")
+        self._ingest = Ingest(self._store, self._books, redactor, agents.state_dir, panes)
+        self._followers: dict[AttemptKey, asyncio.Task[None]] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._rounds, name="logs", daemon=True)
+        self._thread.start()
+
+    def _rounds(self) -> None:
+        more = False
+        while not self._closing.wait(0.0 if more else ROUND_SECONDS):
+            try:
+                more = self._ingest.round()
+            except Exception:
+                log.exception("bug while reading logs")
+                more = False
+
+    def watch(self, attempts: Mapping[AttemptKey, Attempt]) -> None:
+        self._ingest.watch(attempts)
+        for key in [key for key, task in self._followers.items() if key not in attempts or task.done()]:
+            self._followers.pop(key).cancel()
+        for attempt in attempts.values():
+            if attempt.provider != "local" and attempt.stage is Stage.LIVE and attempt.key not in self._followers:
+                if len(self._followers) >= MOST_FOLLOWERS:
+                    return
+                self._followers[attempt.key] = asyncio.create_task(self._follow(attempt))
+
+    async def _follow(self, attempt: Attempt) -> None:
+        while True:
+            try:
+                await self._bring(attempt, forever=True)
+            except MngrFailed as failed:
+                log.info("can't follow an agent now", attempt=str(attempt.key), why=failed.message)
+            await asyncio.sleep(FOLLOW_AGAIN_SECONDS)
+
+    async def _bring(self, attempt: Attempt, *, forever: bool) -> None:
+        async with aclosing(self._agents.follow(AgentAddress.of(attempt), forever=forever)) as lines:
+            async for line in lines:
+                while not self._ingest.bring(attempt, line, MOST_BROUGHT):  # noqa: ASYNC110 -- a thread takes them
+                    await asyncio.sleep(ROUND_SECONDS)
+
+    def learn(self, env: Mapping[str, str]) -> None:
+        self._redactor.learn_environment(env)
+
+    def sight(self, key: AttemptKey) -> Sight | None:
+        return self._ingest.sight(key)
+
+    async def active_at(self, attempt: Attempt) -> float | None:
+        said = await self._agents.exec(AgentAddress.of(attempt), NEWEST)
+        age = said.stdout.strip()
+        return time.time() - max(0, int(age)) if age.lstrip("-").isdigit() and len(age) < 12 else None
+
+    async def finish(self, attempt: Attempt, *, published: bool) -> Usage:
+        if (follower := self._followers.pop(attempt.key, None)) is not None:
+            follower.cancel()
+        if attempt.provider != "local" and attempt.host_id:
+            try:
+                await self._bring(attempt, forever=False)
+            except MngrFailed as failed:
+                log.info("can't read the last of an agent's events", attempt=str(attempt.key), why=failed.message)
+        deadline = time.monotonic() + LAST_WORDS_SECONDS
+        while published and time.monotonic() < deadline and self._ingest.is_amid_turn(attempt):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+        return await asyncio.to_thread(self._ingest.finish, attempt, pane=not published)
+
+    async def read(self, key: AttemptKey, after: int = 0) -> LogPiece:
+        lines, place = await asyncio.to_thread(self._store.read, key, after)
+        return LogPiece(tuple(line.decode(errors="replace") for line in lines), place)
+
+    async def close(self) -> None:
+        for follower in self._followers.values():
+            follower.cancel()
+        await asyncio.gather(*self._followers.values(), return_exceptions=True)
+        self._closing.set()
+        await asyncio.to_thread(self._thread.join)
+        self._books.close()

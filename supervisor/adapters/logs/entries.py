@@ -1,0 +1,221 @@
+"""Reads what agents write: a line of an event file becomes entries of the log, and what it tells of the usage.
+
+Agents that write ATIF steps (claude, through mngr's converter, and any other) are understood; all else is an event,
+and a line that is no JSON is its text. Everything is hostile: every value is looked at before it is used, and what is
+kept is bounded, without terminal escapes and without secrets.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from supervisor.adapters.logs.redact import Open, Redactor
+from supervisor.model.usage import Usage
+
+type Kind = Literal["say", "tool", "result", "event", "pane", "note"]
+type Json = dict[str, Any]
+
+LONGEST_TEXT = 16 * 1024
+LONGEST_NAME = 200
+#: no message has more tokens
+MOST_TOKENS = 10**9
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
+
+#: What a provider says no with, as claude writes it down in place of an answer; the first that matches.
+PROBLEMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("login", re.compile(r"invalid api key|/login|not logged in|oauth|authenticat|\b40[13]\b", re.IGNORECASE)),
+    ("limit", re.compile(r"\b429\b|rate.?limit|\blimit\b|quota|credit balance", re.IGNORECASE)),
+    ("overload", re.compile(r"^API Error|overloaded|\b5\d\d\b|server error|connection|timed? ?out", re.IGNORECASE)),
+)
+_SYNTHETIC = "<synthetic>"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of an attempt's log."""
+
+    at: str
+    attempt: int
+    source: str
+    kind: Kind
+    text: str
+    data: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What one message has taken: it counts once, by its id."""
+
+    id: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The last word of a model: an answer, or that its provider says no."""
+
+    problem: str = ""
+    detail: str = ""
+
+
+type Told = tuple[Kind, str, Json]
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+class Reading:
+    """Reads the lines of one source of one attempt."""
+
+    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
+        self._attempt, self._source, self._redactor = attempt, source, redactor
+        self._open = Open()
+        self.counted: list[Counted] = []
+        self.word: Word | None = None
+
+    def line(self, line: bytes) -> Iterator[Entry]:
+        try:
+            told = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            told = None
+        if not isinstance(told, dict):
+            if text := line.decode(errors="replace").strip():
+                yield self.entry("event", text)
+            return
+        at = told.get("timestamp")
+        at = at if isinstance(at, str) and len(at) < 40 and _TIME.fullmatch(at) else now()
+        for kind, text, data in self._told(told):
+            yield self.entry(kind, text, data, at)
+
+    def entry(self, kind: Kind, text: str, data: Json | None = None, at: str = "") -> Entry:
+        return Entry(at or now(), self._attempt, self._source, kind, self.clean(text), data or {})
+
+    def clean(self, text: str, longest: int = LONGEST_TEXT) -> str:
+        """Bounded only after the secrets are out, so that a cut leaves no half of one."""
+        kept = text if len(text) <= longest else text[: longest + self._redactor.longest + LONGEST_NAME]
+        if not kept.isprintable():
+            kept = _CONTROLS.sub("", _ESCAPES.sub("", kept))
+        kept = self._redactor.masked(kept, self._open)
+        more = len(text) - longest
+        return kept if more <= 0 else f"{kept[:longest]}… ({more} more characters)"
+
+    def name(self, value: object) -> str:
+        return self._redactor.masked(_CONTROLS.sub("", text_of(value)), Open())[:LONGEST_NAME]
+
+    # --- the cases
+
+    def _told(self, told: Json) -> Iterator[Told]:
+        """Cases: a step of an agent, of its user, of the system; what came of its tools; a header; anything else."""
+        match told.get("type"):
+            case "step":
+                yield from self._step(told)
+            case "observation":
+                yield from self._observation(told, told.get("results"))
+            case "header":
+                return
+            case kind:
+                text = next((told[key] for key in ("message", "text", "summary") if told.get(key)), None)
+                yield "event", _shown(text if text is not None else told), {"type": self.name(kind)} if kind else {}
+
+    def _step(self, told: Json) -> Iterator[Told]:
+        calls = [call for call in list_of(told.get("tool_calls")) if isinstance(call, dict)]
+        # mngr writes the source of an event over that of a step: then only its parts tell whose it is.
+        is_agent = told.get("source") == "agent" or "model_name" in told or "metrics" in told or bool(calls)
+        text = text_of(told.get("message"))
+        if not is_agent:
+            by = (
+                "user"
+                if told.get("source") == "user" or text_of(told.get("event_id")).endswith("-user")
+                else "system"
+            )
+            yield "say", text, {"by": by}
+            return
+        model = self.name(told.get("model_name"))
+        self._heard(text, model)
+        self._count(told, len(calls), model)
+        if text:
+            yield "say", text, {"by": "agent", "model": model} if model else {"by": "agent"}
+        for call in calls:
+            yield "tool", _shown(call.get("arguments")), {"tool": self.name(call.get("function_name"))}
+
+    def _observation(self, told: Json, results: object) -> Iterator[Told]:
+        errors = 0
+        for result in list_of(results):
+            if isinstance(result, dict):
+                extra = dict_of(result.get("extra"))
+                errors += (failed := extra.get("is_error") is True)
+                yield (
+                    "result",
+                    _shown(result.get("content")),
+                    {"tool": self.name(extra.get("tool_name")), "error": failed},
+                )
+        if errors:
+            self.counted.append(
+                Counted(f"observation {text_of(told.get('event_id'))[:LONGEST_NAME]}", Usage(errors=errors))
+            )
+
+    def _heard(self, text: str, model: str) -> None:
+        problem = problem_in(text) if model == _SYNTHETIC else ""
+        detail = self._redactor.masked(_CONTROLS.sub(" ", text[:LONGEST_NAME]), Open()) if problem else ""
+        self.word = Word(problem, detail)
+
+    def _count(self, told: Json, calls: int, model: str) -> None:
+        metrics = dict_of(told.get("metrics"))
+        prompt, cached = _tokens(metrics, "prompt_tokens"), _tokens(metrics, "cached_tokens")
+        usage = Usage(
+            input=max(0, prompt - cached),
+            output=_tokens(metrics, "completion_tokens"),
+            cached=cached,
+            tool_calls=calls,
+            errors=int(bool(self.word and self.word.problem)),
+            model="" if model == _SYNTHETIC else model,
+        )
+        id_ = text_of(dict_of(told.get("extra")).get("message_id")) or text_of(told.get("event_id"))
+        self.counted.append(Counted(id_[:LONGEST_NAME], usage))
+
+
+def problem_in(text: str) -> str:
+    return next((problem for problem, pattern in PROBLEMS if pattern.search(text)), "")
+
+
+def _tokens(metrics: Json, key: str) -> int:
+    value = metrics.get(key)
+    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def dict_of(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _shown(value: object, depth: int = 8) -> str:
+    """A text as it is, one in a table with its name; so that a secret is not hidden by JSON's escapes."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case dict() | list() if not depth:
+            return "…"
+        case dict():
+            return "\n".join(f"{key}: {_shown(each, depth - 1)}" for key, each in list(value.items())[:100])
+        case list():
+            return "\n".join(_shown(each, depth - 1) for each in value[:100])
+        case _:
+            return str(value)

@@ -1,0 +1,284 @@
+"""Reads what all agents write, in one thread: lines into their logs, tokens into their books, signs into sights.
+
+Theory of operation. A round looks at each watched attempt. New lines of its files, and those that its follower
+brought from elsewhere, become entries; they are appended to its log, and then one transaction says how far its files
+are read, where its log ends and what was counted. So after a crash every line is there once, and every message counts
+once. Nothing is kept of a file but an offset, so the memory this takes does not grow with what is read. An attempt
+that can't be read now, or not be written, is opened anew in the next round and holds up no other.
+"""
+
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from supervisor.adapters.logs import claude
+from supervisor.adapters.logs.books import Books, Page
+from supervisor.adapters.logs.entries import Entry, Reading, text_of
+from supervisor.adapters.logs.panes import Pane, Panes
+from supervisor.adapters.logs.redact import Redactor
+from supervisor.adapters.logs.store import LogStore
+from supervisor.adapters.logs.tail import Mark, Piece, read, sources
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.usage import Usage
+from supervisor.ports import Sight
+
+log = structlog.get_logger()
+
+ACTIVE, ASKS = "active", "permissions_waiting"
+REMOTE, PANE = "remote", "pane"
+PANES_EVERY_SECONDS, SHRINK_EVERY_SECONDS = 2.0, 60.0
+#: What is typed into a pane changes it: that is no activity of the agent's.
+ECHO_SECONDS = 5.0
+LONGEST_PANE = 256 * 1024
+LAST_ROUNDS = 1000
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Reader:
+    """One attempt, as this thread has it at hand."""
+
+    page: Page
+    readings: dict[str, Reading] = field(default_factory=dict)
+    active_at: float = 0.0
+    has_events: bool = False
+
+
+class Ingest:
+    def __init__(
+        self, store: LogStore, books: Books, redactor: Redactor, state_dir: Callable[[str], Path], panes: Panes
+    ) -> None:
+        self._store, self._books, self._redactor = store, books, redactor
+        self._state_dir, self._panes = state_dir, panes
+        self._lock = threading.Lock()
+        self._watched: Mapping[AttemptKey, Attempt] | None = None
+        self._readers: dict[AttemptKey, Reader] = {}
+        self._sights: dict[AttemptKey, Sight] = {}
+        #: read to their end; and what was watched in the last round
+        self._finished: set[AttemptKey] = set()
+        self._known: set[AttemptKey] = set(books.keys())
+        #: lines that followers brought and that are not read yet
+        self._brought: dict[AttemptKey, deque[bytes]] = {}
+        self._shown: dict[str, Pane] = {}
+        self._panes_at = self._shrunk_at = 0.0
+
+    # --- from the event loop
+
+    def watch(self, attempts: Mapping[AttemptKey, Attempt]) -> None:
+        self._watched = attempts
+
+    def sight(self, key: AttemptKey) -> Sight | None:
+        return self._sights.get(key)
+
+    def bring(self, attempt: Attempt, line: bytes, most: int) -> bool:
+        """What a follower has read elsewhere; False when the thread has to take some of it first."""
+        waiting = self._brought.setdefault(attempt.key, deque())
+        if len(waiting) >= most:
+            return False
+        waiting.append(line)
+        return True
+
+    def is_amid_turn(self, attempt: Attempt) -> bool:
+        """Whether it is about to write down what its last words took."""
+        folder = self._state_dir(attempt.agent_id)
+        return (folder / ACTIVE).exists() and (folder / claude.RAW).exists()
+
+    # --- in the thread
+
+    def round(self) -> bool:
+        """Look at all attempts once; whether there is more to read at once."""
+        watched, more = self._watched, False
+        if watched is None:  # nobody has said yet which ones there are
+            return False
+        self._look_at_panes(watched)
+        for attempt in watched.values():
+            with self._lock:
+                if attempt.key not in self._finished:
+                    more |= self._guarded(attempt)
+        with self._lock:
+            self._forget(self._known - set(watched))
+            self._known = set(watched)
+        if time.monotonic() - self._shrunk_at > SHRINK_EVERY_SECONDS:
+            self._store.shrink(watched.keys())
+            self._shrunk_at = time.monotonic()
+        return more
+
+    def finish(self, attempt: Attempt, *, pane: bool) -> Usage:
+        """Read the last of it. With `pane`, or where it wrote no events, also what its pane shows."""
+        with self._lock:
+            if attempt.key in self._finished:
+                return self._page(attempt.key).usage
+            for _ in range(LAST_ROUNDS):
+                if not self._guarded(attempt, last=True):
+                    break
+            reader = self._reader(attempt.key)
+            if attempt.provider == "local":
+                self._count_raw(attempt, reader)
+                if PANE not in reader.page.marks and (pane or not reader.has_events):
+                    self._keep_pane(attempt, reader)
+            self._finished.add(attempt.key)
+            self._sights[attempt.key] = replace(self._sights.get(attempt.key, Sight()), usage=reader.page.usage)
+            self._readers.pop(attempt.key, None)
+            return reader.page.usage
+
+    def _guarded(self, attempt: Attempt, last: bool = False) -> bool:
+        try:
+            return self._look(attempt, self._reader(attempt.key), last)
+        except (OSError, sqlite3.Error) as error:
+            log.warning("can't read an agent's events now", attempt=str(attempt.key), why=str(error))
+        except Exception:
+            log.exception("bug while reading an agent's events", attempt=str(attempt.key))
+        self._readers.pop(attempt.key, None)
+        return False
+
+    def _reader(self, key: AttemptKey) -> Reader:
+        if (reader := self._readers.get(key)) is None:
+            page = self._page(key)
+            self._store.cut_back(key, page.written)
+            reader = self._readers[key] = Reader(page, has_events=bool(page.marks))
+        return reader
+
+    def _page(self, key: AttemptKey) -> Page:
+        return self._books.page(key) or Page(key)
+
+    def _look(self, attempt: Attempt, reader: Reader, last: bool) -> bool:
+        folder = self._state_dir(attempt.agent_id)
+        found = sources(folder / "events") if attempt.provider == "local" else []
+        reader.has_events = reader.has_events or bool(found)
+        pieces: dict[str, Piece] = {}
+        for source in found:
+            mark = reader.page.marks.get(source.name, Mark())
+            piece = read(source.path, mark, last=last)
+            if piece.mark != mark:
+                pieces[source.name] = piece
+        if pieces or self._brought.get(attempt.key):
+            self._take(attempt.key, reader, pieces)
+        reader.active_at = max(reader.active_at, self._active_at(attempt, [s.path for s in found], folder))
+        self._sights[attempt.key] = self._seen(attempt, reader, folder)
+        return any(piece.more for piece in pieces.values())
+
+    # --- what is new
+
+    def _take(self, key: AttemptKey, reader: Reader, pieces: Mapping[str, Piece]) -> None:
+        page, written = reader.page, bytearray()
+        with self._books.saving():
+            for source, piece in pieces.items():
+                reading = self._reading(key, reader, source)
+                if piece.note:
+                    written += _encode(reading.entry("note", piece.note)) + b"\n"
+                for line in piece.lines:
+                    for entry in reading.line(line):
+                        written += _encode(entry) + b"\n"
+                page.marks[source] = piece.mark
+                self._count(page, reading)
+            if brought := self._brought.get(key):
+                written += self._from_elsewhere(page, reader, brought)
+            if written:
+                page.written = self._store.append(key, bytes(written))
+            self._books.save(page, *pieces)
+
+    def _from_elsewhere(self, page: Page, reader: Reader, brought: deque[bytes]) -> bytes:
+        """A follower begins from the start whenever it is started: what was seen is known by its id."""
+        written, reading = bytearray(), self._reading(page.key, reader, REMOTE)
+        while brought:
+            line = brought.popleft()
+            if self._books.is_new(page.key, f"line {_id_of(line)}"):
+                reader.active_at = time.time()
+                for entry in reading.line(line):
+                    written += _encode(entry) + b"\n"
+        self._count(page, reading)
+        return bytes(written)
+
+    def _reading(self, key: AttemptKey, reader: Reader, source: str) -> Reading:
+        if source not in reader.readings:
+            reader.readings[source] = Reading(key.attempt, source, self._redactor)
+        return reader.readings[source]
+
+    def _count(self, page: Page, reading: Reading) -> None:
+        for counted in reading.counted:
+            self._books.count(page, counted)
+        reading.counted.clear()
+        if reading.word is not None:
+            page.word, reading.word = reading.word, None
+
+    def _count_raw(self, attempt: Attempt, reader: Reader) -> None:
+        path, mark = self._state_dir(attempt.agent_id) / claude.RAW, Mark()
+        lines: list[bytes] = []
+        more = True
+        while more:
+            piece = read(path, mark)
+            lines += (line for line in piece.lines if b'"usage"' in line)
+            mark, more = piece.mark, piece.more
+        if not lines:
+            return
+        with self._books.saving():
+            for counted in claude.counted(lines):
+                self._books.count(reader.page, counted)
+            self._books.save(reader.page)
+
+    def _keep_pane(self, attempt: Attempt, reader: Reader) -> None:
+        page, reading = reader.page, self._reading(attempt.key, reader, PANE)
+        text = reading.clean(self._panes.text(attempt.agent_id).strip(), LONGEST_PANE)
+        at = reading.entry("note", "").at
+        entries = [Entry(at, attempt.key.attempt, PANE, "pane", line, {}) for line in text.splitlines()]
+        with self._books.saving():
+            page.written = self._store.append(attempt.key, b"".join(_encode(entry) + b"\n" for entry in entries))
+            page.marks[PANE] = Mark()
+            self._books.save(page, PANE)
+
+    # --- signs
+
+    def _look_at_panes(self, watched: Mapping[AttemptKey, Attempt]) -> None:
+        mute = any(a.provider == "local" and not self._has_events(a.key) for a in watched.values())
+        if mute and time.monotonic() - self._panes_at > PANES_EVERY_SECONDS:
+            self._shown, self._panes_at = self._panes.all(), time.monotonic()
+
+    def _has_events(self, key: AttemptKey) -> bool:
+        return key in self._readers and self._readers[key].has_events
+
+    def _active_at(self, attempt: Attempt, paths: list[Path], folder: Path) -> float:
+        """The newest of its files; for one that writes none, its pane. A clock that is ahead does not count."""
+        latest = attempt.started_at
+        for path in (*paths, folder / claude.RAW, folder / ACTIVE):
+            with suppress(OSError):
+                latest = max(latest, path.lstat().st_mtime)
+        pane = self._shown.get(attempt.agent_id)
+        if not paths and pane is not None and pane.changed_at > (attempt.nudged_at or 0.0) + ECHO_SECONDS:
+            latest = max(latest, pane.changed_at)
+        return min(latest, time.time())
+
+    def _seen(self, attempt: Attempt, reader: Reader, folder: Path) -> Sight:
+        is_here = attempt.provider == "local" and folder.exists()
+        return Sight(
+            active_at=reader.active_at,
+            waits=not (folder / ACTIVE).exists() if is_here else None,
+            asks=(folder / ASKS).exists() if is_here else None,
+            usage=reader.page.usage,
+            problem=reader.page.word.problem,
+            detail=reader.page.word.detail,
+        )
+
+    def _forget(self, over: Iterable[AttemptKey]) -> None:
+        for key in over:
+            self._readers.pop(key, None)
+            self._brought.pop(key, None)
+            self._sights.pop(key, None)
+            self._finished.discard(key)
+            self._books.forget(key)
+
+
+def _id_of(line: bytes) -> str:
+    with suppress(msgspec.DecodeError, RecursionError):
+        told = msgspec.json.decode(line)
+        if isinstance(told, dict) and (id_ := text_of(told.get("event_id"))):
+            return id_[:200]
+    return line.decode(errors="replace")[:200]

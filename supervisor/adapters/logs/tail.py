@@ -1,0 +1,125 @@
+"""New lines of files that others append to, replace, cut short, or make of something that is no file at all.
+
+What is remembered of a file is its inode and an offset, and nothing else is kept between two looks: a line whose end
+is not there yet is read again. One that never ends is skipped, and said to be.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+CHUNK = 2**20
+LONGEST_LINE = 8 * 2**20
+#: An agent can make as many directories as it likes; so many event files are read.
+MOST_SOURCES, DEEPEST = 64, 3
+EVENTS = "events.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a file is read."""
+
+    inode: int = 0
+    offset: int = 0
+    #: in the middle of a line that is too long
+    skips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    mark: Mark
+    lines: tuple[bytes, ...] = ()
+    #: what happened to the file, for the log
+    note: str = ""
+    #: there is more to read now
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    name: str
+    path: Path
+
+
+def sources(folder: Path) -> list[Source]:
+    """The event files below an agent's `events` directory, without mngr's logs of its own scripts."""
+    found: list[Source] = []
+    places = [(folder, "")]
+    while places and len(found) < MOST_SOURCES:
+        place, name = places.pop(0)
+        try:
+            with os.scandir(place) as entries:
+                inside = sorted(entries, key=lambda entry: entry.name)[: 4 * MOST_SOURCES]
+        except OSError:
+            continue
+        for entry in inside:
+            if entry.name == EVENTS and name:
+                found.append(Source(name, Path(entry.path)))
+            elif (
+                entry.is_dir(follow_symlinks=False)
+                and name.count("/") < DEEPEST
+                and not (not name and entry.name == "logs")
+            ):
+                places.append((Path(entry.path), f"{name}/{entry.name}".lstrip("/")))
+    return found[:MOST_SOURCES]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    """A regular file; None for what is none: a link to elsewhere, a pipe that would never answer."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield file if stat.S_ISREG(os.fstat(file).st_mode) else None
+    finally:
+        os.close(file)
+
+
+def read(path: Path, mark: Mark, *, last: bool = False) -> Piece:
+    """What is new since `mark`; with `last`, also a line that has no end."""
+    with _opened(path) as file:
+        if file is None:
+            return Piece(mark)
+        known = os.fstat(file)
+        if mark.inode and known.st_ino != mark.inode:
+            return _rotated(path, mark) or Piece(Mark(known.st_ino), more=True)
+        if known.st_size < mark.offset:
+            return Piece(Mark(known.st_ino), note="the file was cut short, and is read from its start", more=True)
+        if known.st_size == mark.offset:
+            return Piece(mark)
+        return _read(file, replace(mark, inode=known.st_ino), known.st_size, last)
+
+
+def _rotated(path: Path, mark: Mark) -> Piece | None:
+    """The rest of a file that has another name now."""
+    for sibling in sorted(path.parent.glob(f"{EVENTS}*"))[:MOST_SOURCES]:
+        with _opened(sibling) as file:
+            if file is not None and (known := os.fstat(file)).st_ino == mark.inode and known.st_size > mark.offset:
+                return replace(_read(file, mark, known.st_size, True), more=True)
+    return None
+
+
+def _read(file: int, mark: Mark, size: int, last: bool) -> Piece:
+    data = os.pread(file, CHUNK, mark.offset)
+    if b"\n" not in data and len(data) == CHUNK and not mark.skips:
+        data = os.pread(file, LONGEST_LINE, mark.offset)
+    end = mark.offset + len(data)
+    if mark.skips:
+        at = data.find(b"\n") + 1
+        return Piece(replace(mark, offset=mark.offset + at if at else end, skips=not at), more=end < size or bool(at))
+    whole = data.rfind(b"\n") + 1
+    if not whole and len(data) >= LONGEST_LINE:
+        note = f"a line of more than {LONGEST_LINE} bytes is left out"
+        return Piece(replace(mark, offset=end, skips=True), note=note, more=True)
+    if last and end == size:
+        whole = len(data)
+    lines = tuple(data[:whole].split(b"\n")) if whole else ()
+    return Piece(
+        replace(mark, offset=mark.offset + whole), tuple(filter(None, lines)), more=end < size and bool(whole)
+    )

@@ -1,0 +1,134 @@
+"""Which agents need attention: those that wait, fall silent or ask, and what each has taken so far.
+
+Theory of operation. What agents do is seen in their own files (`Logs.sight`), and for agents elsewhere in what mngr
+lists; this compares it with what the state knows, and says what is new. Nothing is decided here. An agent of another
+host is only called quiet when its host says so too. A mark that an agent leaves counts once it has stayed a moment.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from supervisor.errors import DeviceFailed
+from supervisor.flow.attention import usage_counted
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.batch import Profile
+from supervisor.model.job import Job, JobState
+from supervisor.model.state import State
+from supervisor.model.usage import Usage
+from supervisor.ports import Logs, SeenAgent, Sight
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 0.25
+#: An agent that waits without a sign of activity for so long, or for half its stall time, is quiet.
+WAITING_SECONDS = 10.0
+#: A request for permission that is answered by itself is gone within this.
+ASKS_SECONDS = 2.0
+#: Totals are written down so often at most, and at the end.
+USAGE_SECONDS = 5.0
+#: File times are coarse: activity is what is later than the last by more than this.
+STIRRED_SECONDS = 0.5
+
+
+class Attention:
+    def __init__(
+        self, *, state: Callable[[], State], tell: Callable[[ev.Event], None], clock: Callable[[], float], logs: Logs
+    ) -> None:
+        self._state, self._tell, self._clock, self._logs = state, tell, clock, logs
+        self._seen: dict[AttemptKey, SeenAgent] = {}
+        self._told_usage_at: dict[AttemptKey, float] = {}
+        self._asks_since: dict[AttemptKey, float] = {}
+        #: what hosts said of their agents, and which are being asked
+        self._said: dict[AttemptKey, float] = {}
+        self._asking: set[AttemptKey] = set()
+        self._known_batches: set[str] = set()
+        self._tasks: asyncio.TaskGroup
+
+    def heard(self, attempt: Attempt, seen: SeenAgent) -> None:
+        """What mngr lists of a live agent."""
+        self._seen[attempt.key] = seen
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as self._tasks:
+            while True:
+                self.look()
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def look(self) -> None:
+        state = self._state()
+        for name in [name for name in state.batches if name not in self._known_batches]:
+            self._logs.learn(state.batches[name].profile.env)
+        self._known_batches = set(state.batches)
+        self._logs.watch(state.attempts)
+        for attempt in state.attempts.values():
+            sight = self._logs.sight(attempt.key)
+            if sight is None or attempt.stage is Stage.LAUNCHING:
+                continue
+            batch = state.batches[attempt.key.batch]
+            self._count(attempt, sight.usage)
+            if attempt.stage is Stage.LIVE:
+                self._judge(attempt, batch.job(attempt.key.job), batch.profile, sight)
+        for kept in (self._seen, self._told_usage_at, self._asks_since, self._said):
+            for key in [key for key in kept if key not in state.attempts]:
+                del kept[key]
+
+    def _count(self, attempt: Attempt, usage: Usage) -> None:
+        now = self._clock()
+        if usage != attempt.usage and now - self._told_usage_at.get(attempt.key, 0.0) >= USAGE_SECONDS:
+            self._told_usage_at[attempt.key] = now
+            self._tell(usage_counted(now, attempt.key, usage))
+
+    def _judge(self, attempt: Attempt, job: Job, profile: Profile, sight: Sight) -> None:
+        key, now = attempt.key, self._clock()
+        if self._asks(attempt, sight, now) is not (job.state is JobState.PARKED):
+            asked = ev.JobParked(now, *key, question="its agent asks for permission")
+            self._tell(ev.JobUnparked(now, *key) if job.state is JobState.PARKED else asked)
+            return
+        if sight.problem != job.hindrance:
+            self._tell(ev.AgentHindered(now, *key, problem=sight.problem, detail=sight.detail))
+        if job.state is JobState.RUNNING:
+            self._listen(attempt, profile, sight, now)
+
+    def _asks(self, attempt: Attempt, sight: Sight, now: float) -> bool:
+        seen = self._seen.get(attempt.key)
+        asks = sight.asks if sight.asks is not None else seen is not None and seen.state == "blocked"
+        if not asks:
+            self._asks_since.pop(attempt.key, None)
+            return False
+        return now - self._asks_since.setdefault(attempt.key, now) >= ASKS_SECONDS
+
+    def _listen(self, attempt: Attempt, profile: Profile, sight: Sight, now: float) -> None:
+        """Cases: it was quiet and stirs, or says now that it waits; it was not, and has been quiet long enough."""
+        key, seen = attempt.key, self._seen.get(attempt.key)
+        active_at = max(sight.active_at or attempt.started_at, self._said.get(key, 0.0))
+        waits = sight.waits if sight.waits is not None else seen is not None and seen.state == "waiting"
+        if attempt.quiet_since is not None and active_at > attempt.quiet_since + STIRRED_SECONDS:
+            self._tell(ev.AgentStirred(now, *key))
+            return
+        if attempt.quiet_since is not None and attempt.waits >= waits:
+            return
+        stall = profile.stall_timeout_seconds
+        if now - active_at < (min(WAITING_SECONDS, stall / 2) if waits else stall):
+            return
+        if attempt.provider == "local":
+            self._tell(ev.AgentFellQuiet(now, *key, since=active_at, waits=waits))
+        elif key not in self._asking:
+            self._asking.add(key)
+            self._tasks.create_task(self._ask_host(attempt, active_at, waits))
+
+    async def _ask_host(self, attempt: Attempt, active_at: float, waits: bool) -> None:
+        key = attempt.key
+        try:
+            said = await self._logs.active_at(attempt)
+        except DeviceFailed as failed:
+            log.info("can't ask a host about its agent", attempt=str(key), why=failed.message)
+            return
+        finally:
+            self._asking.discard(key)
+        if said is not None and said > active_at + STIRRED_SECONDS:
+            self._said[key] = said
+        else:
+            self._tell(ev.AgentFellQuiet(self._clock(), *key, since=active_at, waits=waits))
