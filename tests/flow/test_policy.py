@@ -5,9 +5,15 @@ from textwrap import dedent
 
 import pytest
 
+from supervisor.flow.batches import unmerged
 from supervisor.flow.policy import Allowed, FileChange, breaches, kind_of
+from supervisor.model import event as ev
 from supervisor.model.batch import DENIED
+from supervisor.model.effect import Collect, Launch, Verify
+from supervisor.model.job import Verification
+from supervisor.model.ledger import Fate
 from supervisor.rehearsal import DEFECTS, TARGET
+from tests.flow.world import World
 
 PATH = "tests/e2e/test_it.py"
 TEST = f"{PATH}::test_one"
@@ -256,3 +262,40 @@ def test_policy_and_the_rehearsal_agree() -> None:
         for change in changes:
             paths = [edit["path"] for edit in change["edits"]]
             assert kind_of(change["kind"], paths, test) == change["kind"], test
+
+
+FATES: dict[Verification, Fate] = {
+    "refused": Fate.REJECTED,
+    "flaky": Fate.REJECTED,
+    "unverified": Fate.REJECTED,
+    "verified": Fate.RESCUED,
+    "not-needed": Fate.RESCUED,
+}
+
+
+def judged(verification: Verification) -> World:
+    world = World(local=2).submit(tests=2).do(Launch).publish().do(Collect)
+    [verify] = world.pending(Verify)
+    verdict = ev.WorkVerified(
+        world.now, "b", 1, 1, "failed", "", verification, "why", 2, 1, True, {"c0de": "FIX_IMPL"}
+    )
+    return world.answer(verify, verdict)
+
+
+@pytest.mark.parametrize("verification", FATES)
+def test_the_ledger_says_why_work_was_rejected(verification: Verification) -> None:
+    """It is kept under its ref all the same."""
+    row = unmerged(judged(verification).batch())[1]
+    assert (row.fate, row.commits) == (FATES[verification], ("c0de",))
+    assert row.fate is not Fate.REJECTED or row.detail == f"{verification}: why"
+
+
+def test_a_job_remembers_what_was_found_of_its_claim() -> None:
+    job = judged("flaky").job()
+    assert (job.verification, job.reason, job.runs, job.passed, job.failed_before) == ("flaky", "why", 2, 1, True)
+    assert job.relabelled == {"c0de": "FIX_IMPL"}
+
+
+def test_the_next_attempt_is_not_judged_by_the_last() -> None:
+    world = judged("refused").retry(1).do(Launch).publish().do(Collect)
+    assert (world.job().attempts, world.job().verification) == (2, "")
