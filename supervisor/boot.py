@@ -145,6 +145,7 @@ async def _served(
         journal=devices.journal,
         store=devices.store,
         stream=stream,
+        logs=devices.logs,
         profile=configuration.profile,
         reload=lambda: configuration.reload(supervisor.loop),
         facts=facts,

@@ -19,6 +19,7 @@ VERBS = {
     "status": "looking:status",
     "jobs": "looking:jobs",
     "job": "looking:job",
+    "logs": "logs:logs",
     "events": "looking:events",
     "follow": "following:follow",
     "wait": "waiting:wait",

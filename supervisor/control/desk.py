@@ -14,7 +14,7 @@ from supervisor.model.event import Event
 from supervisor.model.request import Request
 from supervisor.model.state import State
 from supervisor.observe.stream import Stream
-from supervisor.ports import Journal, Store
+from supervisor.ports import Journal, Logs, Store
 
 #: How long the daemon may take to write down what a request changes.
 ASK_SECONDS = 30.0
@@ -28,6 +28,7 @@ class Desk:
     journal: Journal
     store: Store
     stream: Stream
+    logs: Logs
     #: by name, as configured now; raises NoSuchThing
     profile: Callable[[str], Profile]
     #: read the configuration again; False when nothing is new. Raises Misconfigured, and the last good one stays

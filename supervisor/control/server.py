@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from supervisor import __version__
-from supervisor.control import looking, refusing, steering
+from supervisor.control import logs, looking, refusing, steering
 from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.peers import PeerProtocol
@@ -37,6 +37,7 @@ def application(desk: Desk) -> FastAPI:
     app.state.desk = desk
     refusing.install(app)
     app.include_router(looking.routes)
+    app.include_router(logs.routes)
     app.include_router(steering.routes)
     return app
 

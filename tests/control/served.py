@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.layout import Layout
+from supervisor.adapters.logs.device import AgentLogs
+from supervisor.adapters.logs.panes import Panes
+from supervisor.adapters.logs.redact import Redactor
+from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.memory_journal import MemoryJournal
 from supervisor.control.client import Client
 from supervisor.control.desk import Desk
@@ -147,6 +152,8 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
     config.write_text(CONFIG + f'[[pools]]\nname = "local"\nslots = {slots}\n')
     settings = load(config)
     journal = FullDisk()
+    (home / "state").mkdir(exist_ok=True)
+    logs = AgentLogs(Layout(home / "state"), MemoryAgents(home), Redactor(), Panes({}))
     stream = Stream(journal)
     loop: Loop
     player = Player(
@@ -164,6 +171,7 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
         journal=journal,
         store=GitStore(home / "state"),
         stream=stream,
+        logs=logs,
         profile=lambda name: resolve(settings, name),
         reload=reload,
         facts={"version": "0", "state_dir": str(home / "state")},
@@ -177,3 +185,4 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
     finally:
         running.cancel()
         await asyncio.wait([running])
+        await logs.close()
