@@ -10,6 +10,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.event import Event
 from supervisor.model.job import Job, Verification
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.state import State
 from supervisor.model.usage import NOTHING, Usage
 
 type MngrReason = Literal[
@@ -204,8 +205,16 @@ class Journal(Protocol):
         """Write them in one transaction and return the sequence number of the last."""
         ...
 
-    def replay(self) -> Iterator[Record]:
+    def checkpoint(self) -> tuple[int, State] | None:
+        """The last state that was kept, and the event it was kept at; it goes with every batch that is sealed."""
+        ...
+
+    def replay(self, after: int = 0) -> Iterator[Record]:
         """The events that make today's state, in order: not those of sealed batches. Blocking: for the start."""
+        ...
+
+    async def keep(self, seq: int, state: State) -> None:
+        """A checkpoint: the state as it is after that event."""
         ...
 
     async def read(

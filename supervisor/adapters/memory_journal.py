@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from supervisor.model.event import BatchEvent, Event, JobEvent
+from supervisor.model.event import BatchEvent, BatchSealed, Event, JobEvent
+from supervisor.model.state import State
 from supervisor.ports import Record, SealedBatch
 
 
@@ -11,15 +12,25 @@ class MemoryJournal:
         self.installation = installation
         self._records: list[Record] = []
         self._sealed: dict[str, SealedBatch] = {}
+        self._kept: tuple[int, State] | None = None
 
     async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
         last = len(self._records)
         self._records += [Record(seq, event) for seq, event in enumerate(events, start=last + 1)]
         self._sealed |= {each.id: each for each in sealed}
+        if sealed:
+            self._kept = None
         return len(self._records)
 
-    def replay(self) -> Iterator[Record]:
-        return (record for record in self._records if _batch(record.event) not in self._sealed)
+    def checkpoint(self) -> tuple[int, State] | None:
+        return self._kept
+
+    async def keep(self, seq: int, state: State) -> None:
+        if not any(isinstance(record.event, BatchSealed) for record in self._records[seq:]):
+            self._kept = seq, state
+
+    def replay(self, after: int = 0) -> Iterator[Record]:
+        return (record for record in self._records[after:] if _batch(record.event) not in self._sealed)
 
     async def read(
         self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False

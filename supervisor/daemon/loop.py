@@ -90,6 +90,8 @@ class Loop:
         seal: Callable[[Batch], SealedBatch],
     ) -> None:
         self.state, self.inbox = state, Inbox()
+        #: the last event that was written; 0: none by this daemon
+        self.seq = 0
         self._journal, self._clock, self._perform, self._seal = journal, clock, perform, seal
         self._watchers: list[Callable[[State, Iterable[Event]], None]] = []
         #: what happens is still written down, but nothing new is started
@@ -129,7 +131,7 @@ class Loop:
     async def _written(self, turn: Turn, messages: list[Message]) -> bool:
         """Without a disk nothing goes on, and nothing is forgotten: devices' events wait, people are refused."""
         try:
-            await self._journal.append(turn.events, [self._seal(batch) for batch in turn.sealed])
+            self.seq = await self._journal.append(turn.events, [self._seal(batch) for batch in turn.sealed])
         except DeviceFailed as failed:
             log.error("can't write the journal", why=failed.message)
             self.inbox.put_back([message for message in messages if isinstance(message, Event)])

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -15,6 +16,7 @@ from supervisor.daemon.attention import Attention
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Performer
 from supervisor.daemon.watch import Rhythm, Watch
+from supervisor.errors import DeviceFailed
 from supervisor.flow.history import apply
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch
@@ -41,6 +43,8 @@ log = structlog.get_logger()
 DETACH_SECONDS = 3.0
 #: Between two looks at how late the loop is.
 LAG_EVERY_SECONDS = 0.1
+#: A checkpoint is kept after so many events, looked at this often.
+CHECKPOINT_EVENTS, CHECKPOINT_LOOK_SECONDS = 2_000, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +140,9 @@ class Daemon:
                 task.cancel()
 
     def _replayed(self) -> State:
-        state = State(installation=self._devices.journal.installation)
-        for record in self._devices.journal.replay():
+        journal = self._devices.journal
+        after, state = journal.checkpoint() or (0, State(installation=journal.installation))
+        for record in journal.replay(after):
             state = apply(state, record.event)
         return state
 
@@ -145,7 +150,7 @@ class Daemon:
         watch = self.watch
         hints = [watch.hints()] if self._observe else []
         looks = [watch.files(), watch.signs(), watch.listings(), self.attention.run()]
-        return [self.loop.run(), *looks, self._measure_lag(), *hints]
+        return [self.loop.run(), *looks, self._keep_checkpoints(), self._measure_lag(), *hints]
 
     # --- what is performed
 
@@ -172,6 +177,16 @@ class Daemon:
         if self._launching:
             await asyncio.wait(self._launching, timeout=DETACH_SECONDS)
         await self.settled()
+
+    async def _keep_checkpoints(self) -> None:
+        """So that a restart folds thousands of events at most, however long a batch has been."""
+        kept = self.loop.seq
+        while True:
+            await asyncio.sleep(CHECKPOINT_LOOK_SECONDS)
+            if self.loop.seq >= kept + CHECKPOINT_EVENTS:
+                kept = self.loop.seq
+                with suppress(DeviceFailed):  # a shortcut is no reason to fail
+                    await self._devices.journal.keep(kept, self.loop.state)
 
     async def _measure_lag(self) -> None:
         while True:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from supervisor.adapters.sqlite import codec, unreadable
+from supervisor.adapters.sqlite import checkpoint, codec, unreadable
 from supervisor.adapters.sqlite.schema import connect, decoded, installation_of, open_database
 from supervisor.adapters.sqlite.thread import ConnectionThread, transaction
 from supervisor.errors import DeviceFailed
 from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
+from supervisor.model.state import State
 from supervisor.ports import Record, SealedBatch
 
 _INSERT = "INSERT INTO events (at, kind, batch, job, attempt, body) VALUES (?, ?, ?, ?, ?, ?)"
@@ -30,14 +31,16 @@ _REPLAY = """
         SELECT (SELECT min(batch) FROM events WHERE batch > id) FROM batches WHERE id IS NOT NULL
     ),
     wanted (seq) AS (
-        SELECT seq FROM events WHERE batch IS NULL
+        SELECT seq FROM events WHERE batch IS NULL AND seq > :after
         UNION ALL
-        SELECT seq FROM events WHERE batch IN (SELECT id FROM batches WHERE id NOT IN (SELECT id FROM sealed))
+        SELECT seq FROM events
+        WHERE batch IN (SELECT id FROM batches WHERE id NOT IN (SELECT id FROM sealed)) AND seq > :after
         ORDER BY seq
     )
     SELECT events.seq, kind, body FROM wanted CROSS JOIN events ON events.seq = wanted.seq ORDER BY wanted.seq
 """
 
+_SEALED_SINCE = "SELECT 1 FROM events WHERE seq > ? AND kind = 'batch-sealed' LIMIT 1"
 _SEALED = "SELECT id, created_at, finished_at, status, jobs FROM sealed"
 _FORGET = """
     DELETE FROM events WHERE seq IN (
@@ -68,6 +71,8 @@ class SqliteJournal:
             with transaction(connection):
                 connection.executemany(_INSERT, rows)
                 connection.executemany(_SEAL, seals)
+                if seals:
+                    checkpoint.drop(connection)
                 last: int = connection.execute(_LAST).fetchone()[0]
             return last
 
@@ -88,9 +93,21 @@ class SqliteJournal:
             forgotten += some
         return forgotten
 
-    def replay(self) -> Iterator[Record]:
+    def checkpoint(self) -> tuple[int, State] | None:
         with unreadable.damage_found(self.path), closing(connect(self.path)) as connection:
-            for seq, kind, body in connection.execute(_REPLAY):
+            return checkpoint.read(connection)
+
+    async def keep(self, seq: int, state: State) -> None:
+        def keep(connection: sqlite3.Connection) -> None:
+            with transaction(connection):
+                if not connection.execute(_SEALED_SINCE, (seq,)).fetchone():
+                    checkpoint.write(connection, seq, state)
+
+        await self._write(keep)
+
+    def replay(self, after: int = 0) -> Iterator[Record]:
+        with unreadable.damage_found(self.path), closing(connect(self.path)) as connection:
+            for seq, kind, body in connection.execute(_REPLAY, {"after": after}):
                 yield Record(seq, decoded(self.path, seq, kind, body))
 
     async def read(

@@ -1,0 +1,70 @@
+"""The state at some event, kept so that a restart need not fold all that went before it.
+
+It is a shortcut, never the truth: one that another version wrote, or that can't be read, is passed over, and the
+events are folded from the beginning. It goes when a batch is sealed, because replay leaves out what is sealed.
+"""
+
+import sqlite3
+import typing
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from immutables import Map
+
+from supervisor import __version__
+from supervisor.model.state import State
+
+
+def write(connection: sqlite3.Connection, seq: int, state: State) -> None:
+    body = msgspec.msgpack.encode(state, enc_hook=_plain)
+    connection.execute("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?, ?)", (seq, FINGERPRINT, body))
+
+
+def drop(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM checkpoint")
+
+
+def read(connection: sqlite3.Connection) -> tuple[int, State] | None:
+    row = connection.execute("SELECT seq, body FROM checkpoint WHERE shape = ?", (FINGERPRINT,)).fetchone()
+    if row is None:
+        return None
+    try:
+        return row[0], msgspec.msgpack.decode(row[1], type=State, dec_hook=_rich)
+    except (msgspec.DecodeError, ValueError, TypeError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Map):
+        return list(value.items())
+    if isinstance(value, frozenset):
+        return list(value)
+    raise TypeError(f"a state can't hold a {type(value).__name__}")
+
+
+def _rich(wanted: Any, value: Any) -> Any:
+    if typing.get_origin(wanted) is Map:
+        key, content = typing.get_args(wanted)
+        return Map(msgspec.convert(value, list[tuple[key, content]], dec_hook=_rich))  # type: ignore[valid-type]
+    raise TypeError(f"a state can't hold a {wanted}")
+
+
+def _shapes(kind: Any, seen: dict[str, str]) -> dict[str, str]:
+    """Every class that a state is made of, with its fields or members."""
+    for part in typing.get_args(kind):
+        _shapes(part, seen)
+    if isinstance(kind, type) and kind.__name__ not in seen:
+        if issubclass(kind, Enum):
+            seen[kind.__name__] = ",".join(member.value for member in kind)
+        elif is_dataclass(kind):
+            hints = typing.get_type_hints(kind)
+            seen[kind.__name__] = ",".join(f"{field.name}:{hints[field.name]}" for field in fields(kind))
+            for hint in hints.values():
+                _shapes(hint, seen)
+    return seen
+
+
+FINGERPRINT = sha256(f"{__version__} {sorted(_shapes(State, {}).items())}".encode()).hexdigest()
