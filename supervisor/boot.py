@@ -34,6 +34,7 @@ from supervisor.daemon.watch import Rhythm
 from supervisor.errors import MngrFailed, SupervisorError
 from supervisor.model.batch import Profile
 from supervisor.model.request import Configure
+from supervisor.observe.logs import narrate
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
 from supervisor.ports import Agents
@@ -75,7 +76,11 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
 
 def daemon(settings: Settings, devices: Devices) -> Daemon:
     rhythm = Rhythm(listing=settings.mngr.list_seconds)
-    observe = settings.mngr.observe == "always"
+    observe = settings.mngr.observe == "always" or (
+        # Of this machine's own agents the files and the tmux server tell, at no cost; mngr looks at all of them again
+        # at every change of one.
+        settings.mngr.observe == "auto" and any(pool.provider != "local" for pool in settings.pools)
+    )
     return Daemon(devices, pool_specs(settings), rhythm=rhythm, observe=observe, version=__version__)
 
 
@@ -138,6 +143,7 @@ async def _served(
     """The API, signals and signs of life, for as long as the daemon runs."""
     stream = Stream(devices.journal)
     supervisor.loop.watch(stream.notify)
+    supervisor.loop.watch(narrate)
     facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
     desk = Desk(
         state=lambda: supervisor.loop.state,
