@@ -50,6 +50,8 @@ ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
 AGENT_ID = re.compile(r"agent-[0-9a-f]{32}")
 MAX_WORDS = 400
+#: what mngr says when a host of an ssh provider does not answer, and what it means to a person
+OFFLINE, UNREACHABLE = "Offline hosts not supported for this provider", "one of its hosts can't be reached"
 
 type Event = dict[str, Any]
 
@@ -73,7 +75,7 @@ class RawAgent(msgspec.Struct):
 
 def plain_words(text: str) -> str:
     """Foreign words on one line, without terminal escapes, not too long."""
-    clean = CONTROLS.sub(" ", ESCAPES.sub("", text[: 20 * MAX_WORDS])).strip()
+    clean = CONTROLS.sub(" ", ESCAPES.sub("", text[: 20 * MAX_WORDS])).strip().replace(OFFLINE, UNREACHABLE)
     return clean if len(clean) <= MAX_WORDS else clean[:MAX_WORDS] + "…"
 
 
@@ -104,6 +106,15 @@ def failure(verb: str, answer: Answer) -> MngrFailed:
         return MngrFailed(f"`mngr {verb}` gave an answer that can't be read: {words}", reason="garbage")
     by_words = next((reason for pattern, reason in WORDS if pattern.search(words)), "refused")
     return MngrFailed(f"`mngr {verb}` ended with {answer.code}: {words}", reason=by_code or by_words)
+
+
+def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
+    """A host that goes away in the middle of a create sounds just like a refusal, and may have got its agent."""
+    failed = failure("create", answer)
+    steps = {str(e.get("step")) for e in events(answer.stdout) if e.get("kind") == "started"}
+    if is_remote and steps - {"preparing"} and failed.reason in ("provider", "refused"):
+        return MngrFailed(failed.message, reason="timeout")
+    return failed
 
 
 def _last_words(text: str) -> str:

@@ -19,7 +19,8 @@ from supervisor.errors import MngrFailed
 
 type Lane = Literal["create", "list", "steer", "copy"]
 
-#: How many calls of each kind at once. Creates are serialised by mngr's own lock; none can hold up a list or a stop.
+#: How many calls of each kind at once, for each provider. Creates are serialised by mngr's own lock; none can hold up
+#: a list or a stop, and calls that a dead provider hangs hold up no other provider's.
 LANES: dict[Lane, int] = {"create": 4, "list": 2, "steer": 4, "copy": 4}
 #: How long a killed process may take to be gone.
 KILL_SECONDS = 10.0
@@ -100,12 +101,12 @@ class Calls:
 
     def __init__(self, transport: Transport, max_output_bytes: int) -> None:
         self._transport, self._limit = transport, max_output_bytes
-        self._lanes = {lane: asyncio.Semaphore(size) for lane, size in LANES.items()}
+        self._lanes: dict[tuple[Lane, str], asyncio.Semaphore] = {}
         self._running: set[Running] = set()
         self._is_closed = False
 
-    async def run(self, lane: Lane, argv: Sequence[str], timeout: float) -> Answer:
-        async with self._lanes[lane]:
+    async def run(self, lane: Lane, argv: Sequence[str], timeout: float, provider: str) -> Answer:
+        async with self._lanes.setdefault((lane, provider), asyncio.Semaphore(LANES[lane])):
             if self._is_closed:
                 raise MngrFailed("mngr is not called any more: the daemon is stopping.", reason="killed")
             began = time.monotonic()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import structlog
 
-from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, plain_words
+from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, not_created, plain_words
 from supervisor.adapters.mngr.calls import Answer, Calls, Lane
 from supervisor.adapters.mngr.dialects import Dialect, dialect_of
 from supervisor.adapters.mngr.following import followed
@@ -63,11 +63,11 @@ class MngrAgents:
             self._creating += 1
         try:
             with create_argv(order, dialect, self._scratch) as argv:
-                answer = await self._run("create", argv, self._settings.create_timeout)
+                answer = await self._run("create", argv, self._settings.create_timeout, provider=order.place.provider)
             created = event(answer, "created")
             # Said to be created, it is there, whatever went wrong after that.
             if created is None:
-                raise failure("create", answer)
+                raise not_created(answer, is_remote=order.place.provider != LOCAL)
             return AgentAddress(str(created["agent_id"]), str(created["host_id"]), order.place.provider)
         except BaseException:
             self._until_sweep = 0
@@ -77,14 +77,14 @@ class MngrAgents:
 
     async def list(self, provider: str) -> Listing:
         argv = ("list", "--provider", provider, "--on-error", "continue", *JSONL)
-        answer = await self._run("list", argv)
+        answer = await self._run("list", argv, provider=provider)
         if answer.code < 0 or answer.code in (2, 137, 143):
             raise failure("list", answer)
         found = listing(answer, provider)
         if found.agents or found.problems or provider == LOCAL:
             return found
         # A provider that mngr does not know is as empty as one without agents; only gc tells them apart.
-        probe = await self._run("list", ("gc", "--dry-run", "--provider", provider, *JSONL))
+        probe = await self._run("list", ("gc", "--dry-run", "--provider", provider, *JSONL), provider=provider)
         return found if probe.code == 0 else Listing((), (failure("gc", probe).message,))
 
     async def message(self, address: AgentAddress, text: str) -> None:
@@ -92,7 +92,7 @@ class MngrAgents:
             path = here / "message"
             path.write_text(text, encoding="utf-8")
             argv = ("message", await self._name(address), "--message-file", str(path), "--no-start", *JSONL)
-            answer = await self._run("steer", argv)
+            answer = await self._steer(argv, address)
         told = list(events(answer.stdout))
         # 7: delivered, and now a dialog of the agent's is in the way, which `list` will tell.
         if any(e.get("event") == "message_sent" or e.get("total_sent") for e in told) or answer.code == 7:
@@ -107,7 +107,9 @@ class MngrAgents:
     async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult:
         limit = timeout or self._settings.call_timeout
         argv = ("exec", *JSONL, "--timeout", f"{limit:g}", "--", await self._name(address), command)
-        answer = await self._run("copy", argv, limit + self._settings.call_timeout)
+        answer = await self._run("copy", argv, limit + self._settings.call_timeout, provider=address.provider)
+        if broken := event(answer, "exec_error"):
+            raise MngrFailed(plain_words(str(broken.get("error"))), reason="provider")
         result = event(answer, "exec_result")
         if result is None:
             raise failure("exec", answer)
@@ -117,7 +119,7 @@ class MngrAgents:
         dialect = await self._dialect()
         async with settled(remote, local) as landing:
             argv = pull_argv(dialect, await self._name(address), remote, landing, self._settings)
-            answer = await self._run("copy", argv)
+            answer = await self._run("copy", argv, provider=address.provider)
             if answer.code != 0:
                 raise failure("pull", answer)
 
@@ -125,7 +127,7 @@ class MngrAgents:
         await self._each_provider(self._stop, addresses)
 
     async def _stop(self, addresses: Sequence[AgentAddress]) -> None:
-        answer = await self._run("steer", ("stop", *await self._names(addresses), *JSONL))
+        answer = await self._steer(("stop", *await self._names(addresses), *JSONL), addresses[0])
         result = event(answer, "stop_result") or {}
         if answer.code == 0 and not result.get("failures"):
             return
@@ -151,7 +153,8 @@ class MngrAgents:
             await self._destroy(addresses)
 
     async def _destroy(self, addresses: Sequence[AgentAddress]) -> None:
-        answer = await self._run("steer", ("destroy", "--force", "--no-gc", *await self._names(addresses), *JSONL))
+        argv = ("destroy", "--force", "--no-gc", *await self._names(addresses), *JSONL)
+        answer = await self._steer(argv, addresses[0])
         result = event(answer, "destroy_result")
         if answer.code == 0 and result is not None and not result.get("failures"):
             return
@@ -179,7 +182,7 @@ class MngrAgents:
 
     async def label(self, address: AgentAddress, labels: Mapping[str, str]) -> None:
         words = [word for key, value in labels.items() for word in ("--label", f"{key}={value}")]
-        answer = await self._run("steer", ("label", await self._name(address), *words, *JSONL))
+        answer = await self._steer(("label", await self._name(address), *words, *JSONL), address)
         if answer.code != 0:
             raise failure("label", answer)
 
@@ -201,7 +204,8 @@ class MngrAgents:
         async with self._sweeping:
             self._until_sweep = SWEEP_EVERY
             try:
-                answer = await self._run("steer", ("gc", "--provider", provider, "--on-error", "continue", *JSONL))
+                argv = ("gc", "--provider", provider, "--on-error", "continue", *JSONL)
+                answer = await self._run("steer", argv, provider=provider)
                 if answer.code != 0:
                     raise failure("gc", answer)
             except MngrFailed as failed:
@@ -215,8 +219,13 @@ class MngrAgents:
     def _scratch(self) -> Path:
         return self._settings.cwd / "calls"
 
-    async def _run(self, lane: Lane, argv: Iterable[str], timeout: float | None = None) -> Answer:
-        return await self._calls.run(lane, tuple(argv), timeout or self._settings.call_timeout)
+    async def _run(
+        self, lane: Lane, argv: Iterable[str], timeout: float | None = None, *, provider: str = LOCAL
+    ) -> Answer:
+        return await self._calls.run(lane, tuple(argv), timeout or self._settings.call_timeout, provider)
+
+    async def _steer(self, argv: Iterable[str], where: AgentAddress) -> Answer:
+        return await self._run("steer", argv, provider=where.provider)
 
     async def _each_provider(
         self, act: Callable[[Sequence[AgentAddress]], Coroutine[None, None, None]], addresses: Sequence[AgentAddress]
@@ -247,4 +256,12 @@ class MngrAgents:
 
     async def _names(self, addresses: Sequence[AgentAddress]) -> Sequence[str]:
         is_pinning = (await self._dialect()).is_pinning
-        return [str(a) if is_pinning else a.agent_id for a in addresses]
+        return [_pinned(a) if is_pinning else a.agent_id for a in addresses]
+
+
+def _pinned(address: AgentAddress) -> str:
+    """A local agent that was never said to be created is on the one local host all the same: without that mngr would
+    look for it everywhere, and fail while any other provider is down."""
+    if address.provider == LOCAL and not address.host_id:
+        return f"{address.agent_id}@localhost.{LOCAL}"
+    return str(address)
