@@ -1,0 +1,57 @@
+"""What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
+
+from supervisor.ports.agents import (
+    ATTEMPT,
+    BATCH,
+    INSTALLATION,
+    JOB,
+    KEPT,
+    AgentAddress,
+    AgentOrder,
+    Agents,
+    AgentState,
+    ExecResult,
+    Listing,
+    LocalSigns,
+    MngrFacts,
+    MngrReason,
+    Place,
+    SeenAgent,
+)
+from supervisor.ports.keeping import Journal, Record, RepoFacts, SealedBatch, Store
+from supervisor.ports.logs import LogPiece, Logs, Sight
+from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Orders, Verdict
+
+__all__ = [
+    "ATTEMPT",
+    "BATCH",
+    "INSTALLATION",
+    "JOB",
+    "KEPT",
+    "AgentAddress",
+    "AgentOrder",
+    "AgentState",
+    "Agents",
+    "Collection",
+    "Collector",
+    "ExecResult",
+    "Integration",
+    "Integrator",
+    "Journal",
+    "Judge",
+    "Listing",
+    "LocalSigns",
+    "LogPiece",
+    "Logs",
+    "MngrFacts",
+    "MngrReason",
+    "Orders",
+    "Place",
+    "Record",
+    "RepoFacts",
+    "SealedBatch",
+    "SeenAgent",
+    "Sight",
+    "Store",
+    "Verdict",
+]

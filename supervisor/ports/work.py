@@ -1,0 +1,76 @@
+"""What becomes of agents' work: ordered, collected, judged, integrated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from supervisor.model.attempt import Attempt
+from supervisor.model.batch import Batch
+from supervisor.model.job import Job, Verification
+from supervisor.model.ledger import LedgerRow
+from supervisor.ports.agents import AgentOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What was brought home of one attempt, safe under a ref of its own."""
+
+    head: str = ""
+    commits: int = 0
+    #: what a publication says of the work, as an outcome
+    claim: str = ""
+    detail: str = ""
+
+
+class Collector(Protocol):
+    """Brings home what agents leave. It is hostile until it has been checked."""
+
+    async def is_published(self, attempt: Attempt) -> bool: ...
+
+    async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
+        """Raises Hostile when it can't be accepted, DeviceFailed when it could not be fetched now."""
+        ...
+
+    async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
+        """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is true of a job's work, as an outcome."""
+
+    outcome: str
+    detail: str = ""
+    verification: Verification = "not-needed"
+    #: why, for the ledger; for `refused` it begins with the name of the rule
+    reason: str = ""
+    #: clean runs of the test, and how many of them passed
+    runs: int = 0
+    passed: int = 0
+    #: whether the test failed before the work; None: unknown
+    failed_before: bool | None = None
+    #: commits whose kind is not what they say, with the kind that their diff shows
+    relabelled: Mapping[str, str] = field(default_factory=dict)
+
+
+class Judge(Protocol):
+    async def verify(self, batch: Batch, job: Job) -> Verdict: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    ledger: Mapping[int, LedgerRow]
+    branch: str = ""
+
+
+class Integrator(Protocol):
+    async def integrate(self, batch: Batch, number: int) -> Integration:
+        """Resumable: asked again after a crash it comes to the same end."""
+        ...
+
+
+class Orders(Protocol):
+    """Turns an attempt into all that mngr needs to know to launch it."""
+
+    def order(self, batch: Batch, attempt: Attempt) -> AgentOrder: ...
