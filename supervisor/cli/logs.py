@@ -28,15 +28,15 @@ def logs(
 ) -> None:
     """Show what a job's agent said and did. With --json, one line for each entry.
 
-    Example: supervisorctl logs k3f9x.12 -f
+    Example: supervisorctl logs k3f9x.1
     """
     here = session.of(ctx)
     printed = False
     for row in followed(here.client, job, attempt) if follow else _all(here.client, job, attempt):
         printed = True
         print(json.dumps(row) if here.json else row_text(row), flush=follow)
-    if not printed and not follow:
-        here.note("nothing is written yet")
+    if not printed and not here.json:
+        print("nothing is written yet" if not follow else "nothing was written")
 
 
 def row_text(row: Row) -> str:

@@ -1,8 +1,9 @@
 """Secrets, taken out of all that agents say before it is written anywhere.
 
 The values that the daemon itself knows are masked exactly; well-known kinds of tokens by their looks. What an agent
-says comes in entries, and a secret may be cut by their boundary: so the beginning of one at the end of an entry is
-masked at once, and remembered, and its rest is masked when the next entry of that source goes on with it.
+says comes in entries, and a secret may be cut by their boundaries. So the end of an entry is remembered, and what is
+looked at is that and the next entry of the source together; and what may be the beginning of a secret at the end of
+an entry is masked at once, because an entry that is written can't be taken back.
 """
 
 import os
@@ -38,10 +39,6 @@ class Kind:
     def begun(self) -> re.Pattern[str]:
         return re.compile(f"{re.escape(self.start)}{self.tail}{{4,{self.least - 1}}}\\Z")
 
-    @property
-    def rest(self) -> re.Pattern[str]:
-        return re.compile(f"{self.tail}+")
-
 
 _WORD, _ALNUM = "[A-Za-z0-9_-]", "[A-Za-z0-9]"
 KINDS = (
@@ -55,30 +52,31 @@ KINDS = (
     Kind("eyJ", "[A-Za-z0-9_.-]", 40),
     Kind("Bearer ", "[A-Za-z0-9_.~+/=-]", 16),
 )
-#: between a marker that tells that there is one, and the text that it masks
-_SPANS = (
-    (
-        "PRIVATE KEY-----",
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
-    ),
-    ("@", re.compile(r"(?<=://)[^/\s:@]{0,64}:[^/\s@]{3,}(?=@)")),
-)
+_PASSWORD = re.compile(r"(?<=://)[^/\s:@]{0,64}:[^/\s@]{3,}(?=@)")
+_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL)
+_BLOCK_ENDS = re.compile(r"-----END [A-Z ]*KEY-----")
+#: A private key in pieces has no more of them.
+LONGEST_BLOCK = 200
+#: So much of an entry is remembered, if no known secret is longer.
+REMEMBERED = 256
+
+type Span = tuple[int, int]
 
 
 @dataclass(slots=True)
 class Open:
-    """What the last entry of a source left open: the beginning of a known secret, or of a kind."""
+    """What was last heard of a source: the end of an entry, and in how many more a private key may go on."""
 
-    start: str = ""
-    rest: re.Pattern[str] | None = None
+    tail: str = ""
+    block: int = 0
 
 
 class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: tuple[str, ...] = ()
-        self._kinds = tuple((kind.start, kind.whole, kind.begun, kind.rest) for kind in KINDS)
-        #: of the longest value
-        self.longest = 0
+        self._kinds = tuple((kind.start, kind.whole, kind.begun) for kind in KINDS)
+        #: how much of the end of an entry matters to the next
+        self.longest = REMEMBERED
         self.learn(values)
 
     def learn(self, values: Iterable[str]) -> None:
@@ -87,55 +85,64 @@ class Redactor:
         known = {line for line in lines if len(line) >= SHORTEST_VALUE} | set(self._values)
         if len(known) != len(self._values):
             self._values = tuple(sorted(known, key=len, reverse=True))
-            self.longest = len(self._values[0])
+            self.longest = max(REMEMBERED, len(self._values[0]))
 
     def learn_environment(self, *environments: Mapping[str, str]) -> None:
         self.learn(secret_values(*environments))
 
     def masked(self, text: str, left: Open) -> str:
-        """The text without secrets; `left` is what this source left open before, and then leaves open."""
-        if left.start or left.rest:
-            text = self._continued(text, left)
-            if left.start:  # the secret still goes on
-                return text
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, MASK)
-        for start, whole, begun, rest in self._kinds:
-            if start in text:
-                text = whole.sub(MASK, text)
-                if found := begun.search(text):
-                    text, left.rest = text[: found.start()] + MASK, rest
-        for marker, span in _SPANS:
-            if marker in text:
-                text = span.sub(MASK, text)
-        return self._begun(text, left)
+        """The text without secrets. `left` is of its source, and changes with it."""
+        if left.block:
+            found = _BLOCK_ENDS.search(text)
+            left.block, left.tail = 0 if found else left.block - 1, ""
+            return MASK + self.masked(text[found.end() :], Open()) if found else MASK
+        before = len(left.tail)
+        both = left.tail + text
+        left.tail = both[-self.longest :]
+        spans = sorted(self._secrets(both))
+        if "PRIVATE KEY-----" in both and _BLOCK.search(both) and not _BLOCK_ENDS.search(both):
+            left.block = LONGEST_BLOCK
+        return _without(both, before, spans) if spans else text
 
-    def _continued(self, text: str, left: Open) -> str:
-        start, rest, left.start, left.rest = left.start, left.rest, "", None
-        if rest is not None and (found := rest.match(text)):
-            return MASK + text[found.end() :]
-        if not start:
-            return text
-        both = start + text
+    def _secrets(self, text: str) -> Iterator[Span]:
         for value in self._values:
-            if both.startswith(value):
-                return MASK + text[len(value) - len(start) :]
-            if value.startswith(both):
-                left.start = both
-                return MASK if text else text
-        return text
-
-    def _begun(self, text: str, left: Open) -> str:
-        tail = text[-self.longest :] if self.longest else ""
-        for value in self._values:
-            at = tail.find(value[:SHORTEST_START])
+            at = text.find(value)
             while at >= 0:
-                if value.startswith(tail[at:]):
-                    left.start = tail[at:]
-                    return text[: len(text) - len(left.start)] + MASK
-                at = tail.find(value[:SHORTEST_START], at + 1)
-        return text
+                yield at, at + len(value)
+                at = text.find(value, at + 1)
+            if (begun := _begun(text, value)) is not None:
+                yield begun, len(text)
+        for start, whole, begins in self._kinds:
+            if start in text:
+                yield from (found.span() for found in whole.finditer(text))
+                if found := begins.search(text):
+                    yield found.span()
+        if "://" in text:
+            yield from (found.span() for found in _PASSWORD.finditer(text))
+        if "PRIVATE KEY-----" in text:
+            yield from (found.span() for found in _BLOCK.finditer(text))
+
+
+def _begun(text: str, value: str) -> int | None:
+    """Where the beginning of a secret stands at the end of a text."""
+    at = text.find(value[:SHORTEST_START], max(0, len(text) - len(value) + 1))
+    while at >= 0:
+        if value.startswith(text[at:]):
+            return at
+        at = text.find(value[:SHORTEST_START], at + 1)
+    return None
+
+
+def _without(text: str, begin: int, spans: list[Span]) -> str:
+    """What follows `begin`, with a mask for each stretch of secrets."""
+    parts: list[str] = []
+    for start, end in spans:
+        if end <= begin:
+            continue
+        if start >= begin or not parts:
+            parts += [text[begin:start] if start > begin else "", MASK]
+        begin = end
+    return "".join([*parts, text[begin:]])
 
 
 def secret_values(*environments: Mapping[str, str]) -> Iterator[str]:
