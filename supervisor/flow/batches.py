@@ -63,6 +63,8 @@ def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
         created_at=event.at,
         author=event.author,
         priority=event.priority,
+        role=event.role,
+        tasks=event.tasks,
         window_open=not event.profile.window,
     )
     state = replace(state, submitted=batch.number).with_batch(batch)

@@ -48,6 +48,8 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
         raise Refused(f"there is a batch {request.batch} already", hint="submit it under another id")
     if not request.tests:
         raise Refused("there is no test to work on", hint="see what pytest collects with `--collect-only`")
+    if request.role == "writer" and len(request.tasks) != len(request.tests):
+        raise Refused("writers need a task for each job", hint="`supervisorctl tutorial fill` and `sync` give them")
     unknown = [pool for pool in request.profile.pools if pool not in state.pools]
     if unknown or not request.profile.pools:
         wanted = ", ".join(unknown) or "(none)"
@@ -65,6 +67,8 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
             profile=request.profile,
             priority=request.priority,
             author=request.author,
+            role=request.role,
+            tasks=request.tasks,
         )
     ]
 

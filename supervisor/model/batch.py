@@ -20,6 +20,7 @@ DENIED = (
     ".buildkite/**",
     "Jenkinsfile",
     "azure-pipelines*",
+    "*.review.json",
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -104,6 +105,10 @@ class Batch:
     created_at: float
     author: str = ""
     priority: int = 0
+    #: what its agents do: "tester", or "writer": then `tests` are names of what is to be written
+    role: str = "tester"
+    #: for writers, the task of each job, as JSON
+    tasks: tuple[str, ...] = ()
     branch: str = ""
     state: BatchState = BatchState.QUEUED
     paused: bool = False

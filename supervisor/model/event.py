@@ -105,6 +105,10 @@ class BatchSubmitted(BatchEvent):
     profile: Profile = field(default_factory=Profile)
     priority: int = 0
     author: str = ""
+    #: what its agents do: "tester", or "writer"
+    role: str = "tester"
+    #: for writers, the task of each job, as JSON
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ class Submit:
     profile: Profile
     priority: int = 0
     author: str = ""
+    role: str = "tester"
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
