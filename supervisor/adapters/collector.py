@@ -1,6 +1,7 @@
 """Brings home what an agent published, or what it left: fetched from its host, unpacked, and kept under a ref."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from supervisor.adapters.archive import unpack
@@ -8,25 +9,45 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import PUBLISH, PUBLISHED, RESCUED, Layout
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed
 from supervisor.flow.claims import claimed
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.publication import Publication
 from supervisor.ports import AgentAddress, Agents, Collection
 
 #: A rescue commits and bundles whatever lies in a work directory.
 RESCUE_SECONDS = 120.0
+#: A look at which agents of a host have published.
+LOOK_SECONDS = 15.0
 
 
 class WorkCollector:
     def __init__(self, agents: Agents, store: GitStore, layout: Layout) -> None:
         self._agents, self._store, self._layout = agents, store, layout
 
-    async def is_published(self, attempt: Attempt) -> bool:
-        if attempt.provider == "local":
-            # Asked ten times a second for every agent: a stat of a local file does not need a thread.
-            return (self._agents.state_dir(attempt.agent_id) / PUBLISHED).exists()
-        look = f'test -f "$MNGR_AGENT_STATE_DIR/{PUBLISHED}" && echo published'
-        return "published" in (await self._agents.exec(AgentAddress.of(attempt), look)).stdout
+    async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
+        if attempts and attempts[0].provider != "local":
+            return await self._published_elsewhere(attempts)
+        # Asked ten times a second for every agent: a stat of a local file does not need a thread.
+        return {a.key for a in attempts if (self._agents.state_dir(a.agent_id) / PUBLISHED).exists()}
+
+    async def _published_elsewhere(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
+        """mngr reaches a host by one of its agents; where that one is gone, the next is asked."""
+        ids = " ".join(attempt.agent_id for attempt in attempts)
+        look = f'for a in {ids}; do test -f "$MNGR_AGENT_STATE_DIR/../$a/{PUBLISHED}" && echo "$a"; done; echo looked'
+        silent = ""
+        for attempt in attempts:
+            try:
+                said = await self._agents.exec(AgentAddress.of(attempt), look, timeout=LOOK_SECONDS)
+            except MngrFailed as failed:
+                if failed.reason != "no-such-agent":
+                    raise
+                continue
+            if "looked" in (words := set(said.stdout.split())):
+                return {each.key for each in attempts if each.agent_id in words}
+            silent = attempt.agent_name
+        if silent:
+            raise DeviceFailed(f"can't look at what was published on the host of {silent}")
+        return set()
 
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
         publication = await self._unpacked(attempt, PUBLISHED)

@@ -13,7 +13,7 @@ answers what became of launches that the last daemon had under way.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -98,15 +98,15 @@ class Watch:
 
     async def files(self) -> None:
         while True:
-            for attempt in self._live("local"):
-                if attempt.key not in self._told and await self._collector.is_published(attempt):
-                    self._published(attempt)
+            live = [attempt for attempt in self._live("local") if attempt.key not in self._told]
+            self._published(await self._collector.published(live))
             self._told &= set(self._state().attempts)
             await asyncio.sleep(self._rhythm.files)
 
-    def _published(self, attempt: Attempt) -> None:
-        self._told.add(attempt.key)
-        self._tell(ev.WorkPublished(self._clock(), *attempt.key))
+    def _published(self, keys: Iterable[AttemptKey]) -> None:
+        for key in keys:
+            self._told.add(key)
+            self._tell(ev.WorkPublished(self._clock(), *key))
 
     # --- signs of life
 
@@ -169,8 +169,8 @@ class Watch:
         seen = {agent.address.agent_id: agent for agent in listing.agents}
         self._note_count(provider, len(before.keys() & seen.keys()))
         known = {a.agent_id: a for a in self._state().attempts.values()}
-        for agent_id in before.keys() & known.keys() - busy:
-            await self._judge(known[agent_id], seen.get(agent_id), listing.complete)
+        judged = [known[agent_id] for agent_id in before.keys() & known.keys() - busy]
+        await self._judge(judged, seen, listing.complete)
         strays = [agent for agent_id, agent in seen.items() if agent_id not in known and self._is_stray(agent)]
         for agent in strays:
             await self._put_away(agent)
@@ -191,28 +191,34 @@ class Watch:
             self.problems[provider] = listing.problems[0]
             log.warning("provider does not answer", provider=provider, why=listing.problems[0])
 
-    async def _judge(self, attempt: Attempt, seen: SeenAgent | None, complete: bool) -> None:
+    async def _judge(self, attempts: Iterable[Attempt], seen: Mapping[str, SeenAgent], complete: bool) -> None:
         """Cases: a launch of the last daemon's, and a live agent that runs, is over, or is not there."""
-        now = self._clock()
-        if attempt.stage is Stage.LAUNCHING:
-            self._resolve(attempt, seen, complete)
-        if attempt.stage is not Stage.LIVE or attempt.key in self._told:
-            return
-        if seen is None and not complete:
-            return
-        if seen is not None:
-            self._heard(attempt, seen)
-        if seen is not None and seen.state not in _OVER and attempt.provider == "local":
-            return
+        hosts: dict[str, list[Attempt]] = {}
+        for attempt in attempts:
+            agent = seen.get(attempt.agent_id)
+            if attempt.stage is Stage.LAUNCHING:
+                self._resolve(attempt, agent, complete)
+            elif attempt.stage is Stage.LIVE and attempt.key not in self._told:
+                if agent is not None:
+                    self._heard(attempt, agent)
+                # What runs here is looked at all the time. Elsewhere one host that is down spoils the whole listing.
+                if attempt.provider != "local" or _is_gone(agent, complete):
+                    hosts.setdefault(attempt.host_id, []).append(attempt)
+        # Each host in its own time: one that does not answer holds up no other.
+        await asyncio.gather(*(self._look(host, seen, complete) for host in hosts.values()))
+
+    async def _look(self, attempts: list[Attempt], seen: Mapping[str, SeenAgent], complete: bool) -> None:
+        """At one host: who has published has not vanished."""
         try:
-            published = await self._collector.is_published(attempt)
+            published = await self._collector.published(attempts)
         except DeviceFailed:
             return
-        if published:
-            self._published(attempt)
-        elif seen is None or seen.state in _OVER:
-            how = "mngr does not list it any more" if seen is None else f"its program is gone ({seen.state})"
-            self._tell(ev.AgentVanished(now, *attempt.key, detail=how))
+        self._published(published - self._told)
+        for attempt in attempts:
+            agent = seen.get(attempt.agent_id)
+            if attempt.key not in self._told and _is_gone(agent, complete):
+                how = f"its program is gone ({agent.state})" if agent else "mngr does not list it any more"
+                self._tell(ev.AgentVanished(self._clock(), *attempt.key, detail=how))
 
     def _resolve(self, attempt: Attempt, seen: SeenAgent | None, complete: bool) -> None:
         now = self._clock()
@@ -243,6 +249,10 @@ class Watch:
             log.warning("can't put away a stray agent", agent=agent.name, why=failed.message)
             return
         self._tell(ev.OrphanDestroyed(self._clock(), agent_id=agent.address.agent_id, agent_name=agent.name))
+
+
+def _is_gone(agent: SeenAgent | None, complete: bool) -> bool:
+    return complete if agent is None else agent.state in _OVER
 
 
 def _attempt_of(agent: SeenAgent) -> Attempt | None:

@@ -1,10 +1,10 @@
 """What becomes of agents' work: ordered, collected, judged, integrated."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, Verification
 from supervisor.model.ledger import LedgerRow
@@ -25,7 +25,9 @@ class Collection:
 class Collector(Protocol):
     """Brings home what agents leave. It is hostile until it has been checked."""
 
-    async def is_published(self, attempt: Attempt) -> bool: ...
+    async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
+        """Which of these, all of one host, have published: one look. DeviceFailed: it can't be had now."""
+        ...
 
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
         """Raises Hostile when it can't be accepted, DeviceFailed when it could not be fetched now."""
