@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,13 @@ import pytest
 
 from tests.waiting import until_sync
 
+DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 BOOT = Path(__file__).with_name("boot")
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+}
 
 
 @dataclass
@@ -24,7 +30,6 @@ class Machine:
     #: its systemd, as a process of ours
     init: int
     scratch: Path
-    seen: dict[str, Any] = field(default_factory=dict)
 
     def path(self, path: str | Path) -> Path:
         """A file of the machine, to read and write from here."""
@@ -34,10 +39,20 @@ class Machine:
         self.path(path).parent.mkdir(parents=True, exist_ok=True)
         self.path(path).write_text(text)
 
-    def try_run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+    def inside(self, *argv: str | Path) -> list[str]:
         enter = ["nsenter", "--target", str(self.init), "--mount", "--uts", "--ipc", "--cgroup", "--pid", "--wd=/"]
+        return [*enter, "--", *map(str, argv)]
+
+    @contextmanager
+    def running(self, *argv: str | Path) -> Iterator[subprocess.Popen[str]]:
+        """A program that ends when it has read all of its input, or by itself."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self.inside(*argv), env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as process:
+            yield process
+
+    def try_run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*enter, "--", *map(str, argv)],
+            self.inside(*argv),
             env=ENVIRONMENT | environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -64,9 +79,9 @@ class Machine:
 
     def group(self, unit: str) -> set[int]:
         """The processes in a unit's control group, by their numbers in the machine."""
-        folder = self.path("/sys/fs/cgroup") / self.show(unit, "ControlGroup").lstrip("/")
-        listed = self.run("cat", *(f"/{each.relative_to(self.path('/'))}" for each in folder.rglob("cgroup.procs")))
-        return {int(line) for line in listed.split()}
+        if not (group := self.show(unit, "ControlGroup")):
+            return set()
+        return {int(pid) for pid in self.run("cat", f"/sys/fs/cgroup{group}/cgroup.procs").split()}
 
 
 @contextmanager
@@ -78,7 +93,15 @@ def booted(scratch: Path) -> Iterator[Machine]:
     log = scratch / "boot.log"
     with log.open("w") as out:
         boot = subprocess.Popen(
-            ["unshare", "--mount", BOOT, scratch, group, *_closed_way_to(Path(sys.executable).resolve())],
+            [
+                *DIE_WITH_US,
+                "unshare",
+                "--mount",
+                BOOT,
+                scratch,
+                group,
+                *_closed_way_to(Path(sys.executable).resolve()),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -91,6 +114,8 @@ def booted(scratch: Path) -> Iterator[Machine]:
         machine.try_run("systemctl", "is-system-running", "--wait")
         yield machine
     finally:
+        with suppress(ProcessLookupError):
+            os.kill(_init_of(boot.pid) or boot.pid, signal.SIGKILL)  # and with it all that it runs
         boot.kill()
         boot.wait()
         _remove_groups(scratch, group)

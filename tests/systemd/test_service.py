@@ -1,0 +1,252 @@
+"""The service under a real systemd, with ten live agents: whatever becomes of the daemon, they live on and are found.
+
+The tests share one machine and one batch; each of them is also right alone.
+"""
+
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.systemd.machine import booted
+from tests.systemd.service import (
+    AGENTS,
+    AGENTS_UNIT,
+    CONFIG,
+    GOOD,
+    PATIENCE_SECONDS,
+    REPO,
+    SCRIPT,
+    SOCKET_UNIT,
+    STATE,
+    UNIT,
+    Service,
+)
+from tests.waiting import until_sync
+
+pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]
+
+#: the score of `systemd-analyze security`: 10 is a service without any protection
+MOST_EXPOSED = 4.0
+UNITS = [UNIT, AGENTS_UNIT, SOCKET_UNIT, "agent-supervisor-overnight.service", "agent-supervisor-overnight.timer"]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with booted(tmp_path_factory.mktemp("machine")) as machine:
+        installed = Service(machine)
+        installed.install()
+        installed.set_up()
+        yield installed
+
+
+@contextmanager
+def agents_untouched(service: Service) -> Iterator[str]:
+    """Ten are live before; the same ten are live afterwards, and the daemon has looked at them and knows."""
+    batch = service.batch()
+    before = service.agents()
+    assert len(before) == AGENTS
+    yield batch
+    assert service.agents() == before, "agents were started again"
+    assert all(map(service.is_alive, before.values())), "agents have died"
+    assert service.is_adopted(batch)
+    service.has_looked()
+    assert service.is_adopted(batch)
+
+
+@contextmanager
+def configured(service: Service, text: str) -> Iterator[None]:
+    service.machine.write(CONFIG, text)
+    try:
+        yield
+    finally:
+        service.machine.write(CONFIG, GOOD)
+
+
+def test_the_units_are_without_fault(service: Service) -> None:
+    """As systemd itself judges; agents and their verification are confined alike, and not less than this."""
+    verified = service.machine.try_run("systemd-analyze", "verify", *UNITS)
+    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
+
+    for unit in (UNIT, AGENTS_UNIT):
+        path = f"/usr/local/lib/systemd/system/{unit}"
+        judged = service.machine.run("systemd-analyze", "security", "--offline=yes", "--no-pager", path)
+        [score] = re.findall(r"Overall exposure level for \S+: ([\d.]+)", judged)
+        print(f"{unit}: exposure {score}, at most {MOST_EXPOSED}")
+        assert float(score) <= MOST_EXPOSED
+
+    daemon, agents = (
+        Path(f"systemd/{unit}").read_text().partition("# --- sandbox")[2] for unit in (UNIT, AGENTS_UNIT)
+    )
+    directives = re.compile(r"^(?!#)\S+=.*$", re.MULTILINE)
+    assert directives.findall(agents) == directives.findall(daemon.partition("[Install]")[0])
+
+
+def test_ready_means_that_it_can_be_asked(service: Service) -> None:
+    """`systemctl start` returns when the lock is held, the journal is replayed and the socket answers."""
+    with agents_untouched(service) as batch:
+        service.machine.run("systemctl", "stop", UNIT)
+        service.start()
+        assert service.is_adopted(batch)
+        assert "10 running" in service.machine.show(UNIT, "StatusText")
+
+
+def test_agents_are_in_a_control_group_of_their_own(service: Service) -> None:
+    with agents_untouched(service):
+        assert set(service.agents().values()) <= service.machine.group(AGENTS_UNIT)
+        assert not set(service.agents().values()) & service.machine.group(UNIT)
+
+
+def test_a_restart(service: Service) -> None:
+    with agents_untouched(service):
+        before = service.pid
+        service.machine.run("systemctl", "restart", UNIT)
+        assert service.pid != before
+
+
+def test_a_stop_detaches_within_five_seconds(service: Service) -> None:
+    with agents_untouched(service):
+        began = time.monotonic()
+        service.machine.run("systemctl", "stop", UNIT)
+        took = time.monotonic() - began
+        assert took < 5
+        assert service.machine.group(UNIT) == set()
+        service.start()
+
+
+def test_the_daemon_killed(service: Service) -> None:
+    with agents_untouched(service), service.ended_by("signal"):
+        service.signal(signal.SIGKILL)
+
+
+def test_a_daemon_that_stands_still_is_ended_by_the_watchdog(service: Service) -> None:
+    with agents_untouched(service), service.ended_by("watchdog"):
+        service.signal(signal.SIGSTOP)
+
+
+def test_a_wedged_loop_is_ended_by_the_watchdog_though_the_api_answers(service: Service) -> None:
+    """Something holds the journal, so nothing can be written down: that questions are answered is no sign of life."""
+    pause = ("supervisorctl", "pause", "--reason", "to have something to write down")
+    with agents_untouched(service):
+        wedged = service.pid
+        with service.ended_by("watchdog"), service.journal_held(), service.machine.running(*pause) as asking:
+            until_sync("it can't write", lambda: service.answers_without_writing(asking))
+            until_sync("it is ended", lambda: service.pid != wedged, PATIENCE_SECONDS)
+        service.ctl("resume")
+
+
+def test_a_bad_configuration_is_said_and_not_tried_again(service: Service) -> None:
+    with agents_untouched(service):
+        with configured(service, GOOD.replace("[[pools]]", "[[pols]]")):
+            assert service.machine.try_run("systemctl", "restart", UNIT).returncode != 0
+            status = service.machine.try_run("systemctl", "status", "--no-pager", "--full", UNIT).stdout
+            assert "pols is not a key" in status
+            assert "did you mean `pools`?" in status
+            assert (service.machine.show(UNIT, "ActiveState"), service.machine.show(UNIT, "NRestarts")) == (
+                "failed",
+                "0",
+            )
+        service.start()
+
+
+def test_a_bad_configuration_is_not_read_at_a_reload(service: Service) -> None:
+    """The last good one stays, and the journal has the sentence."""
+    with agents_untouched(service):
+        before = service.pid
+        with configured(service, "slots = 3\n"):
+            service.machine.run("systemctl", "reload", UNIT)
+            said = "configuration not reloaded"
+            until_sync("it is said", lambda: said in service.machine.said(UNIT))
+        assert service.pid == before
+
+
+def test_the_socket_starts_it_and_a_bad_configuration_hangs_up(service: Service) -> None:
+    """One try for each caller, no loop; and requests wait while it restarts."""
+    with agents_untouched(service):
+        service.machine.run("systemctl", "stop", UNIT)
+        service.machine.run("systemctl", "start", SOCKET_UNIT)
+        tries = service.tries()
+        with configured(service, "pols = 1\n"):
+            asked = service.machine.try_run("supervisorctl", "status")
+            assert asked.returncode == 3
+            until_sync("it has failed", service.is_failed)
+            assert service.tries() == tries + 1
+        assert service.machine.show(SOCKET_UNIT, "ActiveState") == "active"
+        assert service.ctl("status")["agents"] == AGENTS
+        mode = service.machine.run("stat", "--format=%a %U %G", "/run/agent-supervisor/ctl.sock").strip()
+        assert mode == "660 agent-supervisor agent-supervisor"
+        service.machine.run("systemctl", "restart", UNIT)
+        service.machine.run("systemctl", "stop", UNIT, SOCKET_UNIT)
+        service.start()
+
+
+def test_credentials_reach_whom_they_are_given(service: Service) -> None:
+    """The one that the profile names is in the agents' environment; the other is nowhere, nor is the way to them."""
+    with agents_untouched(service):
+        for pid in service.machine.group(AGENTS_UNIT):
+            environment = service.machine.path(f"/proc/{pid}/environ").read_bytes()
+            assert b"CREDENTIALS_DIRECTORY" not in environment
+            assert b"this-is-withheld" not in environment
+        agent = next(iter(service.agents().values()))
+        assert b"GIVEN=this-is-given" in service.machine.path(f"/proc/{agent}/environ").read_bytes()
+        server = service.machine.show(AGENTS_UNIT, "MainPID")
+        assert b"this-is" not in service.machine.path(f"/proc/{server}/environ").read_bytes()
+        shown = service.machine.try_run("nsenter", "-t", server, "-m", "ls", f"/run/credentials/{UNIT}")
+        assert shown.returncode != 0
+
+
+def test_the_journal_is_searched_by_batch_job_attempt_and_agent(service: Service) -> None:
+    with agents_untouched(service) as batch:
+        row = service.ctl("jobs", batch)["rows"][0]
+        found = service.machine.entries(f"BATCH={batch}", f"JOB={row['id']}", "ATTEMPT=1", f"AGENT={row['agent']}")
+        assert found
+        assert {entry["_SYSTEMD_UNIT"] for entry in found} == {UNIT}
+
+
+def test_no_server_for_agents_is_started_in_the_daemons_group(service: Service) -> None:
+    """When theirs is down, what the daemon calls refuses to start another."""
+    service.start()
+    service.machine.run("systemctl", "kill", "--signal=STOP", AGENTS_UNIT)
+
+
+def test_an_upgrade(service: Service) -> None:
+    """Installed again over itself while agents live."""
+    with agents_untouched(service):
+        service.install()
+        service.machine.run("systemctl", "restart", UNIT)
+
+
+def test_what_the_agents_did_is_collected(service: Service) -> None:
+    """After all that: every job ends once, at its first attempt, and its work is home."""
+    batch = service.batch()
+    service.let_agents_finish()
+    service.machine.run("supervisorctl", "wait", batch, timeout=PATIENCE_SECONDS)
+    rows = service.ctl("jobs", batch)["rows"]
+    assert [(row["outcome"], row["attempts"]) for row in rows] == [("improved", 1)] * AGENTS
+
+
+def test_overnight_submits(service: Service) -> None:
+    service.start()
+    service.machine.write("/etc/agent-supervisor/overnight.env", f"REPO={REPO}\nARGS=tests --priority 3\n")
+    night = GOOD + '[profiles.overnight]\ninherits = "default"\nwindow = "22:00-22:01"\ntimezone = "UTC"\n'
+    with configured(service, night):
+        service.machine.run("systemctl", "reload", UNIT)
+        service.machine.run("systemctl", "start", "agent-supervisor-overnight.service")
+        [row] = [row for row in service.ctl("status")["batches"] if row["state"] == "queued"]
+        assert row["jobs"]["total"] == AGENTS
+        service.ctl("cancel", row["id"])
+
+
+def test_uninstalled(service: Service) -> None:
+    """Nothing of it runs or lies about; what belongs to the administrator stays."""
+    service.machine.run(SCRIPT, "uninstall")
+    assert service.machine.try_run("systemctl", "cat", UNIT).returncode != 0
+    assert service.machine.try_run("pgrep", "-u", "agent-supervisor").returncode == 1
+    left = service.machine.run("find", "/usr/local", "-name", "*supervis*").split()
+    assert not left
+    assert service.machine.path(CONFIG).exists()
+    assert service.machine.path(STATE).is_dir()
