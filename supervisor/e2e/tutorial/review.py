@@ -1,0 +1,59 @@
+"""What people have said of proposed blocks: a side file, so that a block's own text never changes by being accepted.
+
+`tutorial.sh` has `tutorial.review.json` beside it: by block id, its state, its seed, and the job that proposed it.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+type Decision = Literal["drafted", "accepted", "rejected"]
+DECISIONS: tuple[str, ...] = get_args(Decision.__value__)
+
+
+class BadReview(Exception):
+    """The file is no record of reviews."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    state: Decision
+    seed: str
+    job: str
+
+
+@dataclass(slots=True)
+class Review:
+    path: Path
+    blocks: dict[str, Entry]
+
+    @classmethod
+    def of(cls, script: Path) -> "Review":
+        """A missing file says nothing yet."""
+        path = script.with_suffix(".review.json")
+        if not path.exists():
+            return cls(path, {})
+        try:
+            said = json.loads(path.read_text(encoding="utf-8"))["blocks"]
+            blocks = {block: Entry(**entry) for block, entry in said.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise BadReview(f"{path} is no record of reviews: {problem!r}") from problem
+        if unknown := {entry.state for entry in blocks.values()} - set(DECISIONS):
+            raise BadReview(f"{path} has a state that is none: {unknown.pop()}")
+        return cls(path, blocks)
+
+    @property
+    def undecided_seeds(self) -> set[str]:
+        return {entry.seed for entry in self.blocks.values() if entry.state == "drafted"}
+
+    def note(self, block: str, entry: Entry) -> bool:
+        """Whether it is news. A draft never takes a decision back."""
+        known = self.blocks.get(block)
+        if known == entry or (known and known.state != "drafted" and entry.state == "drafted"):
+            return False
+        self.blocks[block] = entry
+        blocks = {name: asdict(self.blocks[name]) for name in sorted(self.blocks)}
+        text = json.dumps({"schema_version": 1, "blocks": blocks}, indent=2, ensure_ascii=False)
+        self.path.write_text(text + "\n", encoding="utf-8")
+        return True

@@ -1,0 +1,137 @@
+"""What a tutorial and its tests still want written, as tasks; and what may become of a seed.
+
+A task is one of three: a *seed* to be filled with commands, a *block* that wants tests, a citation that is *stale*.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from supervisor.e2e.tutorial.blocks import Block, Seed, parse
+from supervisor.e2e.tutorial.check import Report
+from supervisor.e2e.tutorial.chunks import universal_newlines
+from supervisor.e2e.tutorial.report import diff_of
+
+type Kind = Literal["seed", "block", "stale"]
+
+MAX_SLUG = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing to be written. Paths are relative to the repository's root."""
+
+    item: str
+    kind: Kind
+    tutorial: str
+    #: where the seed, the block, or the block that the stale citation meant is; 0: there is none like it
+    line: int = 0
+    section: tuple[str, ...] = ()
+    #: its words as they stand there
+    text: str = ""
+    #: the folder of the tests
+    tests: str = ""
+    #: id of the block
+    block: str = ""
+    #: the test with the stale citation, and how that differs from what the script says now
+    test: str = ""
+    diff: str = ""
+    #: citations that are stale before any work
+    stale_before: int = 0
+
+    def __post_init__(self) -> None:
+        for path in (self.tutorial, self.tests, self.test):
+            if path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path:
+                raise ValueError(f"{path} leads out of the repository")
+
+
+class NotFilled(Exception):
+    """Why something is no filled seed, in a sentence."""
+
+
+def seed_tasks(script: str, seeds: Iterable[Seed]) -> Iterator[Task]:
+    for seed in seeds:
+        words = "-".join(re.findall(r"[a-z0-9]+", seed.text.lower()))[:MAX_SLUG].strip("-")
+        item = f"seed:{seed.line}-{words}".rstrip("-")
+        yield Task(item, "seed", script, line=seed.line, section=seed.section, text=seed.text)
+
+
+def sync_tasks(script: str, tests: str, report: Report) -> Iterator[Task]:
+    """Stale citations first: the block that one of them means is then no longer uncited."""
+    count = len(report.stale)
+    meant: set[str] = set()
+    seen: set[str] = set()
+    for stale in report.stale:
+        block = stale.nearest.block
+        if block and stale.nearest.staleness == "edited":
+            meant.add(block.id)
+        if stale.test.id not in seen:
+            seen.add(stale.test.id)
+            yield Task(
+                f"stale:{stale.test.id}",
+                "stale",
+                script,
+                line=block.line if block else 0,
+                section=block.section if block else (),
+                text=block.text if block else "",
+                tests=tests,
+                block=block.id if block else "",
+                test=stale.test.id,
+                diff="\n".join(diff_of(report, stale)),
+                stale_before=count,
+            )
+    for block in report.new_uncited:
+        if block.id not in meant:
+            yield _block_task(script, tests, block, count)
+
+
+def _block_task(script: str, tests: str, block: Block, stale: int) -> Task:
+    return Task(
+        f"block:{block.id}",
+        "block",
+        script,
+        line=block.line,
+        section=block.section,
+        text=block.text,
+        tests=tests,
+        block=block.id,
+        stale_before=stale,
+    )
+
+
+def proposed(before: str, after: str, task: Task) -> Block:
+    """The block that a seed has become, where nothing else has changed. Raises NotFilled."""
+    old, new = (universal_newlines(text).split("\n") for text in (before, after))
+    start, rest = task.line - 1, task.line + task.text.count("\n")
+    end = len(new) - len(old[rest:])
+    if "\n".join(old[start:rest]).strip() != task.text or end < rest:
+        raise NotFilled("its seed is gone, or has no command yet")
+    if new[:start] != old[:start] or new[end:] != old[rest:]:
+        raise NotFilled("it changes the script elsewhere than at its seed")
+    if new[start:rest] != old[start:rest] or end == rest:
+        raise NotFilled("the words of the seed are not kept, or have no command yet")
+    return one_block("\n".join(new[start:end]))
+
+
+def one_block(text: str) -> Block:
+    """A proposal must be one block and nothing beside it. Raises NotFilled."""
+    found = parse(text)
+    if found.problems:
+        raise NotFilled(f"it can't be read as a script: {found.problems[0].message}")
+    if len(found.blocks) != 1 or found.seeds or found.headings or found.blocks[0].text != text.strip("\n"):
+        raise NotFilled("it is not exactly one block")
+    return found.blocks[0]
+
+
+def accepted(script: str, seed: str, block: str) -> str:
+    """The script with a seed exchanged for the block that was proposed for it. Raises NotFilled."""
+    one_block(block)
+    found = [each for each in parse(script).seeds if each.text == seed]
+    if len(found) != 1:
+        count = "there is no seed" if not found else "there is more than one seed"
+        raise NotFilled(f"{count} {seed.splitlines()[0]!r} in the script")
+    lines = universal_newlines(script).split("\n")
+    lines[found[0].line - 1 : found[0].end_line] = block.strip("\n").split("\n")
+    return "\n".join(lines)
