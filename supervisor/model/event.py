@@ -161,6 +161,10 @@ class IntegrationEnded(BatchEvent):
     #: a row for every job, by its number
     ledger: Mapping[int, LedgerRow]
     branch: str = ""
+    #: where it is offered for review; "" for nowhere
+    pull_request: str = ""
+    #: what went wrong and did not stop it
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
