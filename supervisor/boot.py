@@ -161,9 +161,10 @@ async def _served(
         with _signals(supervisor, configuration, systemd):
             systemd.ready(status_line(supervisor.loop.state))
             log.info("ready", socket=str(configuration.settings.socket), agents=len(supervisor.loop.state.attempts))
-            beside = [
-                asyncio.create_task(each) for each in (beat(supervisor, systemd), _mngr_facts(devices.agents, facts))
-            ]
+            doing = [beat(supervisor, systemd), _mngr_facts(devices.agents, facts)]
+            if systemd.is_service:
+                doing.append(_warn_of_shared_fate(configuration.settings))
+            beside = [asyncio.create_task(each) for each in doing]
             try:
                 await running
             finally:
@@ -178,6 +179,13 @@ async def _mngr_facts(agents: Agents, facts: dict[str, Any]) -> None:
     except MngrFailed as failed:
         facts["mngr"] = {"problem": failed.message}
         log.error("can't use mngr", why=failed.message, hint=failed.hint)
+
+
+async def _warn_of_shared_fate(settings: Settings) -> None:
+    has_local = any(pool.provider == "local" for pool in settings.pools)
+    if has_local and await TmuxSigns(mngr_settings(settings).environment()).share_our_fate():
+        hint = "start agent-supervisor-agents.service before this one: see docs/systemd.md"
+        log.warning("local agents would end with this service: their tmux server is not outside of it", hint=hint)
 
 
 @contextmanager

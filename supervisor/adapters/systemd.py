@@ -11,6 +11,8 @@ class Systemd:
         self._address = os.environ.pop("NOTIFY_SOCKET", "")
         microseconds = os.environ.pop("WATCHDOG_USEC", "")
         mine = os.environ.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        #: whether this process is a service's own: a stop ends all that is in its control group
+        self.is_service = os.environ.get("SYSTEMD_EXEC_PID") == str(os.getpid())
         #: how long the watchdog waits for a sign; 0: there is none
         self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else 0.0
 

@@ -35,11 +35,30 @@ class TmuxSigns:
                 missing.add(agent)
         return missing
 
+    async def share_our_fate(self) -> bool:
+        """Whether agents end with our control group: their tmux server is in it, or would be started there."""
+        if (said := await self._ask("display-message", "-p", "#{pid}")) is None:
+            return False
+        pid = said.strip()
+        return not pid.isdigit() or _control_group(pid) == _control_group("self")
+
     async def _panes(self) -> dict[str, int] | None:
         """The shell's process id of each agent; none at all when there is no server; None: can't tell."""
+        output = await self._ask("list-panes", "-a", "-F", "#{@mngr_agent_id} #{pane_pid} #{pane_dead}")
+        if output is None:
+            return None
+        panes: dict[str, int] = {}
+        for line in output.splitlines():
+            match line.split():
+                case [agent, pid, "0"] if pid.isdigit() and agent not in panes:
+                    panes[agent] = int(pid)
+        return panes
+
+    async def _ask(self, *words: str) -> str | None:
+        """What the server says, which is nothing when there is none; None: can't tell."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *("tmux", "list-panes", "-a", "-F", "#{@mngr_agent_id} #{pane_pid} #{pane_dead}"),
+                *("tmux", *words),
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -54,12 +73,14 @@ class TmuxSigns:
             process.kill()
             await process.wait()
             return None
-        panes: dict[str, int] = {}
-        for line in output.decode(errors="replace").splitlines():
-            match line.split():
-                case [agent, pid, "0"] if pid.isdigit() and agent not in panes:
-                    panes[agent] = int(pid)
-        return panes
+        return output.decode(errors="replace")
+
+
+def _control_group(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cgroup").read_text()
+    except OSError:
+        return ""
 
 
 def _has_child(pid: int) -> bool:
