@@ -21,6 +21,8 @@ type Json = dict[str, Any]
 
 LONGEST_TEXT = 16 * 1024
 LONGEST_NAME = 200
+#: Names of tools, models and types are few; so many are looked at only once.
+MOST_NAMES = 100
 #: no message has more tokens
 MOST_TOKENS = 10**9
 
@@ -79,6 +81,7 @@ class Reading:
     def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
         self._attempt, self._source, self._redactor = attempt, source, redactor
         self._open = Open()
+        self._names: dict[str, str] = {}
         self.counted: list[Counted] = []
         self.word: Word | None = None
 
@@ -109,7 +112,12 @@ class Reading:
         return kept if more <= 0 else f"{kept[:longest]}… ({more} more characters)"
 
     def name(self, value: object) -> str:
-        return self._redactor.masked(_CONTROLS.sub("", text_of(value)), Open())[:LONGEST_NAME]
+        text = text_of(value)[:LONGEST_NAME]
+        if (known := self._names.get(text)) is None:
+            known = self._redactor.masked(_CONTROLS.sub("", text), Open())
+            if len(self._names) < MOST_NAMES:
+                self._names[text] = known
+        return known
 
     # --- the cases
 

@@ -46,7 +46,7 @@ KINDS = (
     *(Kind(f"gh{letter}_", _ALNUM, 30) for letter in "pousr"),
     Kind("github_pat_", "[A-Za-z0-9_]", 30),
     Kind("glpat-", _WORD, 16),
-    *(Kind(f"xox{letter}-", "[A-Za-z0-9-]", 16) for letter in "abprs"),
+    Kind("xox", "[A-Za-z0-9-]", 18),
     Kind("AKIA", "[A-Z0-9]", 16),
     Kind("AIza", _WORD, 30),
     Kind("eyJ", "[A-Za-z0-9_.-]", 40),

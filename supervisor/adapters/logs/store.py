@@ -34,16 +34,16 @@ class LogStore:
     def __init__(self, layout: Layout, *, each: int = 32 * MEBIBYTE, total: int = 4096 * MEBIBYTE) -> None:
         self._layout, self._each, self._total = layout, each, total
 
-    def _folder(self, key: AttemptKey) -> Path:
+    def folder(self, key: AttemptKey) -> Path:
         return self._layout.attempt(key) / "log"
 
     def end(self, key: AttemptKey) -> int:
-        found = _segments(self._folder(key))
+        found = _segments(self.folder(key))
         return found[-1].end if found else 0
 
     def append(self, key: AttemptKey, data: bytes) -> int:
         """Whole lines; where the stream ends then."""
-        folder = self._folder(key)
+        folder = self.folder(key)
         found = _segments(folder)
         if not found or found[-1].size >= self._each // SEGMENTS:
             folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ class LogStore:
 
     def cut_back(self, key: AttemptKey, end: int) -> None:
         """Undo what was appended after `end`."""
-        for segment in reversed(_segments(self._folder(key))):
+        for segment in reversed(_segments(self.folder(key))):
             if segment.start > end:
                 segment.path.unlink()
             elif segment.end > end:
@@ -65,7 +65,7 @@ class LogStore:
 
     def read(self, key: AttemptKey, after: int, most: int = MEBIBYTE) -> tuple[list[bytes], int]:
         """Lines from a place in the stream on, and the place where they end."""
-        found = _segments(self._folder(key))
+        found = _segments(self.folder(key))
         lines: list[bytes] = []
         if found and after < found[0].start:
             lines.append(self._cut(key, after, found[0].start))
@@ -83,7 +83,7 @@ class LogStore:
 
     def shrink(self, live: Collection[AttemptKey]) -> None:
         """Keep all logs together within their bound: the oldest segments go, of attempts that are over first."""
-        ours = {self._folder(key) for key in live}
+        ours = {self.folder(key) for key in live}
         folders = list((self._layout.state_dir / "batches").glob("*/attempts/*/log"))
         found = [
             (folder in ours, segment.path.stat().st_mtime, segment)
