@@ -1,0 +1,110 @@
+"""A provider that makes hosts, such as Modal: the core and the performer on the device in memory."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from supervisor.adapters.memory import MemoryAgents
+from supervisor.daemon.perform import Performer
+from supervisor.model import event as ev
+from supervisor.model.attempt import Attempt, Stage
+from supervisor.model.batch import Batch, Profile
+from supervisor.model.effect import Launch, Release
+from supervisor.model.event import PoolSpec
+from supervisor.ports import AgentAddress, AgentOrder, Place
+from tests.flow.world import World
+from tests.waiting import until
+
+CLOUD = PoolSpec("cloud", "modal", 4, agents_per_host=2)
+
+
+class SlowAgents(MemoryAgents):
+    """Each create is noted, and waits until the gate is open."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, providers=["modal"])
+        self.asked: list[Place] = []
+        self.gate = asyncio.Event()
+
+    async def create(self, order: AgentOrder) -> AgentAddress:
+        self.asked.append(order.place)
+        await self.gate.wait()
+        return await super().create(order)
+
+
+class BareOrders:
+    def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
+        place = Place(attempt.provider, attempt.host, attempt.new_host)
+        return AgentOrder(attempt.agent_id, attempt.agent_name, place, "command", ("true",), Path(), "base", "b")
+
+
+class Cloud:
+    """What launches come to, when the core asks for them."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self.world = World(CLOUD).submit(tests=jobs, profile=Profile(pools=("cloud",), retries=0))
+        self.agents = SlowAgents(folder)
+        unused: Any = None
+        self._performer = Performer(
+            agents=self.agents,
+            orders=BareOrders(),
+            collector=unused,
+            judge=unused,
+            integrator=unused,
+            logs=unused,
+            tell=unused,
+            clock=lambda: self.world.now,
+        )
+
+    async def launch(self) -> None:
+        effects = self.world.pending(Launch)
+        doing = [self._performer.doing(self.world.state, effect) for effect in effects]
+        answers = await asyncio.gather(*(each for each in doing if each is not None))
+        for effect, answer in zip(effects, answers, strict=True):
+            self.world.answer(effect, answer)
+
+    def live(self) -> list[Attempt]:
+        return [attempt for attempt in self.world.state.attempts.values() if attempt.stage is Stage.LIVE]
+
+
+async def test_the_first_agent_makes_the_host_and_the_others_wait_for_it(tmp_path: Path) -> None:
+    cloud = Cloud(tmp_path, jobs=4)
+    launching = asyncio.create_task(cloud.launch())
+    await until("both hosts are asked for", lambda: len(cloud.agents.asked) == 2)
+    assert all(place.new_host for place in cloud.agents.asked)
+
+    cloud.agents.gate.set()
+    await launching
+
+    assert len(cloud.live()) == 4
+    assert Counter(attempt.host for attempt in cloud.live()) == {"sv-b-1-1-host": 2, "sv-b-3-1-host": 2}
+    assert [place.new_host for place in cloud.agents.asked] == [True, True, False, False]
+
+
+async def test_a_host_that_cannot_be_made_costs_nobody_a_retry(tmp_path: Path) -> None:
+    """Who waited for it is not even asked of mngr; both go again, on a host with the name of the new attempt."""
+    cloud = Cloud(tmp_path, jobs=2)
+    cloud.agents.gate.set()
+    cloud.agents.fail_next("create", "timeout")
+    await cloud.launch()
+    assert [(e.reason, e.job) for e in cloud.world.told(ev.LaunchFailed)] == [("timeout", 1), ("provider", 2)]
+    assert len(cloud.agents.asked) == 1
+
+    cloud.world.do(Release).wait(60)
+    await cloud.launch()
+
+    assert not [event for event in cloud.world.told(ev.JobRequeued) if event.counts]
+    assert {(attempt.key.attempt, attempt.host) for attempt in cloud.live()} == {(2, "sv-b-2-2-host")}
+    assert len(cloud.live()) == 2
+
+
+async def test_an_agent_joins_a_host_that_was_made_before(tmp_path: Path) -> None:
+    cloud = Cloud(tmp_path, jobs=1)
+    cloud.agents.gate.set()
+    await cloud.launch()
+    cloud.world.submit("c", 1, profile=Profile(pools=("cloud",)))
+    await cloud.launch()
+
+    assert {attempt.host for attempt in cloud.live()} == {"sv-b-1-1-host"}
+    assert [place.new_host for place in cloud.agents.asked] == [True, False]
