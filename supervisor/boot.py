@@ -12,6 +12,7 @@ import structlog
 from supervisor import __version__
 from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.judge import opened_judge
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
@@ -24,7 +25,6 @@ from supervisor.adapters.orders import ContractOrders, credentials_directory
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
 from supervisor.adapters.tmux_signs import TmuxSigns
-from supervisor.adapters.unjudged import LeftInItsRefs
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
 from supervisor.daemon.heartbeat import beat, status_line
@@ -53,6 +53,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
         mngr = mngr_settings(settings)
         agents = await open_agents(mngr)
         store = GitStore(settings.state_dir)
+        await store.recover()
         logs = AgentLogs(layout, agents, of_this_process(credentials_directory()), Panes(mngr.environment()))
         try:
             yield Devices(
@@ -63,7 +64,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
                 judge=await opened_judge(store, layout, settings.verify_slots),
-                integrator=LeftInItsRefs(),
+                integrator=BranchIntegrator(store, layout),
                 logs=logs,
                 seal=seal,
                 leftovers=end_creates,

@@ -186,7 +186,15 @@ class Performer:
         except DeviceFailed as failed:
             retry_at = self._clock() + LONGEST_RETRY_SECONDS
             return ev.IntegrationFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
-        return ev.IntegrationEnded(self._clock(), batch.id, number, ledger=done.ledger, branch=done.branch)
+        return ev.IntegrationEnded(
+            self._clock(),
+            batch.id,
+            number,
+            ledger=done.ledger,
+            branch=done.branch,
+            problems=done.problems,
+            head=done.head,
+        )
 
 
 def _has_published(state: State, attempt: Attempt) -> bool:

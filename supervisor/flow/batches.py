@@ -122,6 +122,7 @@ def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
     if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
         raise ImpossibleTransition(f"the ledger of {batch.id} does not have one row for each job")
     batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), branch=event.branch)
+    batch = replace(batch, branch_head=event.head, problems=event.problems)
     return state.with_batch(batch).drop(("integrate", batch.id)).put(("finish", batch.id), event.at)
 
 

@@ -77,6 +77,10 @@ def _path(change: FileChange, allowed: Allowed) -> Iterator[Breach]:
         yield Breach(rule, f"edits {change.path}, which is outside the allowed paths")
 
 
+def may_edit(path: str, allowed: Allowed) -> bool:
+    return not any(_path(FileChange(path), allowed))
+
+
 @cache
 def _glob(pattern: str) -> re.Pattern[str]:
     """A pattern without a slash is a name at any depth; `**` stands for any number of folders."""

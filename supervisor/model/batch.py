@@ -110,6 +110,9 @@ class Batch:
     #: for writers, the task of each job, as JSON
     tasks: tuple[str, ...] = ()
     branch: str = ""
+    #: the branch's last commit, and what went wrong beside its making
+    branch_head: str = ""
+    problems: tuple[str, ...] = ()
     state: BatchState = BatchState.QUEUED
     paused: bool = False
     window_open: bool = True

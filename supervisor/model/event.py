@@ -165,6 +165,8 @@ class IntegrationEnded(BatchEvent):
     pull_request: str = ""
     #: what went wrong and did not stop it
     problems: tuple[str, ...] = ()
+    #: the last commit of what was merged
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)

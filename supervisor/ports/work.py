@@ -63,7 +63,12 @@ class Judge(Protocol):
 @dataclass(frozen=True, slots=True)
 class Integration:
     ledger: Mapping[int, LedgerRow]
+    #: in the person's repository; "": nothing was merged, or it could not be made there
     branch: str = ""
+    #: the last commit of what was merged
+    head: str = ""
+    #: what went wrong and did not stop it
+    problems: tuple[str, ...] = ()
 
 
 class Integrator(Protocol):

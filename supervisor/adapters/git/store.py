@@ -5,6 +5,7 @@
         refs/supervisor/<batch>/<job>/<attempt>      what an attempt published
         refs/supervisor/<batch>/<job>/rescued/<n>    what attempt n left without publishing
         refs/supervisor/<batch>/integrated/<n>       what an integration made of it
+        refs/supervisor/<batch>/landed/<n>/<name>    and under which name a person got it
     <state_dir>/batches/<batch>/source           the clean checkout that mngr copies for each agent
 
 A person's repository is read by `inspect` and `snapshot`, and written once, by `land`: a new branch, nothing else.
@@ -95,6 +96,15 @@ class GitStore:
         result = await asyncio.to_thread(integrate, bare, base, batch, works)
         await git(bare, "update-ref", f"refs/supervisor/{batch}/integrated/{number}", result.head)
         return result
+
+    async def land_once(self, repo: Path, sha: str, batch: str, number: int) -> str:
+        """The batch's branch in a person's repository; asked again, the same name, whatever was done to it since."""
+        bare, folder = self.bare(repo), f"refs/supervisor/{batch}/landed/{number}/"
+        if found := (await git(bare, "for-each-ref", "--format=%(refname)", folder)).decode().split():
+            return found[0].removeprefix(folder)
+        name = await self.land(repo, sha, f"supervisor/{batch}")
+        await git(bare, "update-ref", f"{folder}{name}", sha)
+        return name
 
     async def land(self, repo: Path, sha: str, branch: str) -> str:
         """Make a new branch in a person's repository, and touch nothing else there. A name that is taken by another
