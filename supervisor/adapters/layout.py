@@ -28,6 +28,7 @@ class Layout:
 
 #: What the agent finds, and leaves, under its own state directory.
 FOLDER = "supervisor"
-PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH = (
-    f"{FOLDER}/{name}" for name in ("published.tar", "rescued.tar", "prompt.md", "outcome.json", "publish")
+PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK = (
+    f"{FOLDER}/{name}"
+    for name in ("published.tar", "rescued.tar", "prompt.md", "outcome.json", "publish", "task.json")
 )

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from supervisor.adapters.layout import FOLDER, OUTCOME, PROMPT, PUBLISH, Layout
-from supervisor.adapters.prompts import render, values_of
+import msgspec
+
+from supervisor.adapters.layout import FOLDER, OUTCOME, PROMPT, PUBLISH, TASK, Layout
+from supervisor.adapters.prompts import Role, render, values_of
+from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch, Profile
@@ -25,6 +28,13 @@ IDENTITY = (
     "git config user.email >/dev/null || git config user.email 'agent-supervisor@localhost'",
 )
 
+
+#: The rehearsal's program for each role, and what it knows.
+REHEARSALS: Mapping[Role, tuple[str, str]] = {
+    "tester": ("rehearsal.py", "defects.json"),
+    "integrator": ("rehearsal.py", "defects.json"),
+    "writer": ("rehearsal_writer.py", "writing.json"),
+}
 
 #: What an agent that is talked to is told first; the prompt itself may be longer than a terminal takes.
 FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
@@ -47,7 +57,7 @@ class ContractOrders:
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
         profile, key = batch.profile, attempt.key
-        program = self._program(profile, attempt)
+        program = self._program(profile, attempt, _role(batch))
         return AgentOrder(
             id=attempt.agent_id,
             name=attempt.agent_name,
@@ -66,30 +76,30 @@ class ContractOrders:
             },
             env={**self._contract(batch, attempt), **self._extra(profile)},
             state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
-            files={PROMPT: self._prompt(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
+            files={**self._pages(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
             provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
             message="" if program.type == "command" else FIRST_WORDS,
         )
 
-    def _program(self, profile: Profile, attempt: Attempt) -> Program:
+    def _program(self, profile: Profile, attempt: Attempt, role: Role) -> Program:
         match profile.agent:
             case "rehearsal" if attempt.provider == "local":
-                return Program("command", (str(self._agents / "rehearsal.py"), *profile.agent_args))
+                return Program("command", (str(self._agents / REHEARSALS[role][0]), *profile.agent_args))
             case "rehearsal":
-                return self._rehearsal_elsewhere(profile)
+                return self._rehearsal_elsewhere(profile, *REHEARSALS[role])
             case "command":
                 return Program("command", profile.command + profile.agent_args)
             case _:
                 return Program(profile.agent, profile.agent_args)
 
-    def _rehearsal_elsewhere(self, profile: Profile) -> Program:
+    def _rehearsal_elsewhere(self, profile: Profile, program: str, knowledge: str) -> Program:
         """mngr quotes every word of a command, so its program must be found from the work directory."""
         carried = {
-            f"{FOLDER}/rehearsal.py": self._agents / "rehearsal.py",
-            f"{FOLDER}/defects.json": self._agents.parent / "rehearsal" / "defects.json",
+            f"{FOLDER}/{program}": self._agents / program,
+            f"{FOLDER}/{knowledge}": self._agents.parent / "rehearsal" / knowledge,
         }
         copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
-        return Program("command", (".git/rehearsal.py", *profile.agent_args), carried, (f"cp {copies} .git/",))
+        return Program("command", (f".git/{program}", *profile.agent_args), carried, (f"cp {copies} .git/",))
 
     def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
         job = batch.job(attempt.key.job)
@@ -97,10 +107,10 @@ class ContractOrders:
             "SUPERVISOR_BATCH": batch.id,
             "SUPERVISOR_JOB": batch.job_id(job.number),
             "SUPERVISOR_ATTEMPT": str(attempt.key.attempt),
-            "SUPERVISOR_ROLE": "tester",
+            "SUPERVISOR_ROLE": batch.role,
             "SUPERVISOR_BASE": batch.base,
             "SUPERVISOR_TEST": job.test,
-            "SUPERVISOR_RUN": run_command(batch.profile, job.test),
+            "SUPERVISOR_RUN": _run(batch, job.number),
             "SUPERVISOR_PUBLISH": f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}"',
         }
 
@@ -118,12 +128,35 @@ class ContractOrders:
         except OSError as error:
             raise Misconfigured(f"{name} wants the credential {credential}: {error.strerror}") from error
 
-    def _prompt(self, batch: Batch, attempt: Attempt) -> Path:
-        path = self._layout.attempt(attempt.key) / "prompt.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        values = values_of(batch, attempt, run_command(batch.profile, batch.job(attempt.key.job).test))
-        path.write_text(render("tester", values, batch.profile.prompts), errors="backslashreplace")
-        return path
+    def _pages(self, batch: Batch, attempt: Attempt) -> dict[str, Path]:
+        """The prompt, and for a writer its task beside it."""
+        folder, job = self._layout.attempt(attempt.key), attempt.key.job
+        folder.mkdir(parents=True, exist_ok=True)
+        prompt, task = folder / "prompt.md", folder / Path(TASK).name
+        text = render(_role(batch), values_of(batch, attempt, _run(batch, job)), batch.profile.prompts)
+        prompt.write_text(text, errors="backslashreplace")
+        if _role(batch) != "writer":
+            return {PROMPT: prompt}
+        task.write_text(batch.tasks[job - 1])
+        return {PROMPT: prompt, TASK: task}
+
+
+def _role(batch: Batch) -> Role:
+    return "writer" if batch.role == "writer" else "tester"
+
+
+def _run(batch: Batch, job: int) -> str:
+    """What an agent runs its test by. A writer's tests may be still to come: it adds their names; a seed has none."""
+    if batch.role != "writer":
+        return run_command(batch.profile, batch.tests[job - 1])
+    task = msgspec.json.decode(batch.tasks[job - 1], type=Task)
+    match task.kind:
+        case "seed":
+            return ""
+        case "block":
+            return run_command(batch.profile)
+        case "stale":
+            return run_command(batch.profile, task.test)
 
 
 def run_command(profile: Profile, *tests: str) -> str:

@@ -20,6 +20,7 @@ from supervisor.adapters.judging.reports import Address, Results, address
 from supervisor.adapters.judging.running import environment
 from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
+from supervisor.adapters.judging.writing import WritingJudge
 from supervisor.adapters.layout import Layout
 from supervisor.flow.policy import Allowed, kind_of
 from supervisor.model.attempt import AttemptKey
@@ -40,8 +41,12 @@ class ProvingJudge:
         self._trials = trials
         self._slots = asyncio.Semaphore(slots)
         self._baselines = Baselines(self._trials)
+        self._writing = WritingJudge(store, layout, trials)
 
     async def verify(self, batch: Batch, job: Job) -> Verdict:
+        if batch.role == "writer":
+            async with self._slots:
+                return await self._writing.verify(batch, job)
         if not batch.profile.verify_runs:
             return Verdict(job.claim, _joined(job.detail, "not verified"), reason="verification is switched off")
         if not job.head and job.claim != Outcome.CLEAN:

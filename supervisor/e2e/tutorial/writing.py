@@ -5,7 +5,7 @@ A task is one of three: a *seed* to be filled with commands, a *block* that want
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Task:
     item: str
     kind: Kind
     tutorial: str
-    #: where the seed, the block, or the block that the stale citation meant is; 0: there is none like it
+    #: where the seed is, or the block
     line: int = 0
     section: tuple[str, ...] = ()
     #: its words as they stand there
@@ -59,45 +59,32 @@ def seed_tasks(script: str, seeds: Iterable[Seed]) -> Iterator[Task]:
 
 
 def sync_tasks(script: str, tests: str, report: Report) -> Iterator[Task]:
-    """Stale citations first: the block that one of them means is then no longer uncited."""
-    count = len(report.stale)
+    """Stale citations first: the block that one of them means is not asked for again. Whether a test goes whose block
+    is gone, a person decides."""
+    edited = {each.test.id: each for each in report.stale if each.nearest.staleness == "edited"}
     meant: set[str] = set()
-    seen: set[str] = set()
-    for stale in report.stale:
-        block = stale.nearest.block
-        if block and stale.nearest.staleness == "edited":
+    for stale in edited.values():
+        if (block := stale.nearest.block) is not None:
             meant.add(block.id)
-        if stale.test.id not in seen:
-            seen.add(stale.test.id)
-            yield Task(
-                f"stale:{stale.test.id}",
-                "stale",
-                script,
-                line=block.line if block else 0,
-                section=block.section if block else (),
-                text=block.text if block else "",
-                tests=tests,
-                block=block.id if block else "",
-                test=stale.test.id,
-                diff="\n".join(diff_of(report, stale)),
-                stale_before=count,
-            )
+            diff = "\n".join(diff_of(report, stale))
+            task = _task("stale", f"stale:{stale.test.id}", script, tests, block, report)
+            yield replace(task, test=stale.test.id, diff=diff)
     for block in report.new_uncited:
         if block.id not in meant:
-            yield _block_task(script, tests, block, count)
+            yield _task("block", f"block:{block.id}", script, tests, block, report)
 
 
-def _block_task(script: str, tests: str, block: Block, stale: int) -> Task:
+def _task(kind: Kind, item: str, script: str, tests: str, block: Block, report: Report) -> Task:
     return Task(
-        f"block:{block.id}",
-        "block",
+        item,
+        kind,
         script,
         line=block.line,
         section=block.section,
         text=block.text,
         tests=tests,
         block=block.id,
-        stale_before=stale,
+        stale_before=len(report.stale),
     )
 
 
