@@ -66,15 +66,16 @@ class AgentOrder:
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """ID@HOST_ID.PROVIDER: the pinned form, which mngr answers without looking everywhere."""
+    """ID@HOST.PROVIDER: the pinned form, which mngr answers without looking everywhere."""
 
     agent_id: str
+    #: its id, or its name where no create has told the id
     host_id: str
     provider: str
 
     @classmethod
     def of(cls, attempt: Attempt) -> "AgentAddress":
-        return cls(attempt.agent_id, attempt.host_id, attempt.provider)
+        return cls(attempt.agent_id, attempt.host_id or attempt.host, attempt.provider)
 
     def __str__(self) -> str:
         # Without a host it is looked for everywhere: slower, but it is found if it exists.
