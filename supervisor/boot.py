@@ -5,15 +5,18 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import structlog
 
 from supervisor import __version__
+from supervisor.adapters.attempt_files import KeptFiles
 from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.judge import opened_judge
+from supervisor.adapters.judging.writing import read_proposal
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
 from supervisor.adapters.lock import lock
@@ -24,6 +27,7 @@ from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.orders import ContractOrders, credentials_directory
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
+from supervisor.adapters.taken_by_people import TakenByPeople
 from supervisor.adapters.tmux_signs import TmuxSigns
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
@@ -64,7 +68,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
                 judge=await opened_judge(store, layout, settings.verify_slots),
-                integrator=BranchIntegrator(store, layout),
+                integrator=TakenByPeople(BranchIntegrator(store, layout)),
                 logs=logs,
                 seal=seal,
                 leftovers=end_creates,
@@ -142,7 +146,7 @@ async def _served(
     configuration: Configuration, devices: Devices, supervisor: Daemon, running: asyncio.Task[None], systemd: Systemd
 ) -> None:
     """The API, signals and signs of life, for as long as the daemon runs."""
-    stream = Stream(devices.journal)
+    stream, layout = Stream(devices.journal), Layout(configuration.settings.state_dir)
     supervisor.loop.watch(stream.notify)
     supervisor.loop.watch(narrate)
     facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
@@ -153,9 +157,11 @@ async def _served(
         store=devices.store,
         stream=stream,
         logs=devices.logs,
+        files=lambda: KeptFiles(layout, of_this_process(credentials_directory())),
         profile=configuration.profile,
         reload=lambda: configuration.reload(supervisor.loop),
         facts=facts,
+        proposal=partial(read_proposal, Layout(configuration.settings.state_dir)),
         problems=lambda: supervisor.watch.problems,
     )
     async with serving(desk, configuration.settings.socket):

@@ -22,6 +22,7 @@ VERBS = {
     "logs": "logs:logs",
     "events": "looking:events",
     "follow": "following:follow",
+    "report": "reporting:report",
     "wait": "waiting:wait",
     "cancel": "steering:cancel",
     "retry": "steering:retry",

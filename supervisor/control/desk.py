@@ -9,12 +9,19 @@ from typing import Annotated, Any
 from fastapi import Depends
 from fastapi import Request as HttpRequest
 
+from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Profile
 from supervisor.model.event import Event
 from supervisor.model.request import Request
 from supervisor.model.state import State
+from supervisor.observe.report import AttemptFiles, NoFiles
 from supervisor.observe.stream import Stream
 from supervisor.ports import Journal, Logs, Store
+
+
+async def _nothing(key: AttemptKey) -> None:
+    return None
+
 
 #: How long the daemon may take to write down what a request changes.
 ASK_SECONDS = 30.0
@@ -33,8 +40,12 @@ class Desk:
     profile: Callable[[str], Profile]
     #: read the configuration again; False when nothing is new. Raises Misconfigured, and the last good one stays
     reload: Callable[[], Awaitable[bool]]
+    #: reads what is kept of attempts, for one report
+    files: Callable[[], AttemptFiles] = NoFiles
     #: for `version` and `doctor`: the daemon's version, state directory, mngr
     facts: Mapping[str, Any] = field(default_factory=dict)
+    #: what a writer's attempt came to, as JSON
+    proposal: Callable[[AttemptKey], Awaitable[str | None]] = _nothing
     #: providers that can't be reached, and why
     problems: Callable[[], Mapping[str, str]] = dict
     clock: Callable[[], float] = time.time

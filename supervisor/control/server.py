@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from supervisor import __version__
-from supervisor.control import logs, looking, refusing, steering
+from supervisor.control import logs, looking, proposals, refusing, reporting, steering
 from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.peers import PeerProtocol
@@ -38,6 +38,8 @@ def application(desk: Desk) -> FastAPI:
     refusing.install(app)
     app.include_router(looking.routes)
     app.include_router(logs.routes)
+    app.include_router(proposals.routes)
+    app.include_router(reporting.routes)
     app.include_router(steering.routes)
     return app
 

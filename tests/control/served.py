@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from supervisor.adapters.attempt_files import KeptFiles
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
@@ -172,6 +173,7 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
         store=GitStore(home / "state"),
         stream=stream,
         logs=logs,
+        files=lambda: KeptFiles(Layout(home / "state"), Redactor()),
         profile=lambda name: resolve(settings, name),
         reload=reload,
         facts={"version": "0", "state_dir": str(home / "state")},

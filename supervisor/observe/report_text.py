@@ -1,0 +1,122 @@
+"""The report for a terminal: plain text, no colours, and nothing that a terminal would obey."""
+
+from collections.abc import Iterator, Mapping
+
+from supervisor.observe.report import Escalated, JobReport, Report, Standing
+
+#: What is told job by job; of the others the number is enough.
+TOLD = tuple(each for each in Standing if each not in (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED))
+MOST_JOBS = 50
+WIDTH = 116
+_INDENT = "    "
+
+
+def text(report: Report) -> str:
+    parts = [
+        "\n".join(_head(report)),
+        _section("NEXT", (f"- {line(step, 400)}" for step in report.next)),
+        _section("PROBLEMS", (f"- {line(problem, 400)}" for problem in report.problems)),
+        _section("FAILED BY CAUSE", (_failure(each.count, each.cause, each.jobs) for each in report.failures)),
+        _section("ESCALATIONS", (row for each in report.escalations for row in _escalation(each))),
+        *(_standing(report, each) for each in TOLD),
+        _section(
+            "SLOWEST", (f"{duration(each.seconds):>12}  {each.job}  {line(each.test)}" for each in report.slowest)
+        ),
+        _section("REVIEW", (line(command, 1000) for command in report.review)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _head(report: Report) -> Iterator[str]:
+    batch, tokens = report.batch, report.tokens
+    yield f"batch {batch.id}: {batch.state}, {duration(batch.seconds)}, profile {line(batch.profile)}"
+    yield f"  repository  {line(batch.repo)} at {batch.base[:12]}"
+    yield f"  submitted   {report.submitted}: {_counts(report.counts)}"
+    if any(report.ledger.values()):
+        yield f"  ledger      {_counts(report.ledger)}"
+    if batch.branch:
+        yield f"  branch      {line(batch.branch)}"
+    if batch.pull_request:
+        yield f"  offered at  {line(batch.pull_request)}"
+    taken = f"{number(tokens.input)} in, {number(tokens.output)} out, {number(tokens.cached)} cached"
+    each = f"; {number(tokens.per_success)} for each test fixed or improved" if tokens.per_success else ""
+    yield f"  tokens      {taken}{each}"
+    if report.hindrances:
+        yield f"  hindered    {_counts(report.hindrances)}"
+
+
+def _section(title: str, rows: Iterator[str]) -> str:
+    listed = list(rows)
+    return "\n".join([title, *(f"  {row}" for row in listed)]) if listed else ""
+
+
+def _failure(count: int, cause: str, jobs: tuple[str, ...]) -> str:
+    more = ", …" if count > len(jobs) else ""
+    return f"{count:>4}  {line(cause)}  ({', '.join(jobs)}{more})"
+
+
+def _escalation(each: Escalated) -> Iterator[str]:
+    often = f" ({each.count} times)" if each.count > 1 else ""
+    yield f"{line(each.kind, 40)}: {line(each.title)}{often}  {', '.join(each.jobs)}"
+    if each.detail and line(each.detail) != line(each.title):
+        yield _INDENT + line(each.detail)
+    if each.locations:
+        yield f"{_INDENT}at {line(', '.join(each.locations))}"
+
+
+def _standing(report: Report, standing: Standing) -> str:
+    jobs = report.having(standing)
+    rows = [row for job in jobs[:MOST_JOBS] for row in _job(job)]
+    more = [f"… and {len(jobs) - MOST_JOBS} more"] if len(jobs) > MOST_JOBS else []
+    return _section(f"{standing.words.upper()} ({len(jobs)})", iter(rows + more))
+
+
+def _job(job: JobReport) -> Iterator[str]:
+    yield f"{job.id}  {line(job.test)}{f'  [{job.ledger}]' if job.ledger else ''}"
+    if said := job.summary or job.detail:
+        yield _INDENT + line(said)
+    if job.changes:
+        kinds = ", ".join(f"{line(change.kind, 40)} {change.status.lower()}" for change in job.changes)
+        yield f"{_INDENT}changes   {kinds}; {job.commits} commits at {job.head[:12] or '-'}"
+    if checked := verified(job):
+        yield f"{_INDENT}verified  {line(checked)}"
+    if job.ledger_detail and job.ledger != "merged":
+        yield f"{_INDENT}ledger    {line(job.ledger_detail)}"
+    spent = job.seconds
+    times = f"{duration(spent.queued)} queued, {duration(spent.worked)} worked, {duration(spent.waited)} waited"
+    tokens = job.tokens.input + job.tokens.output + job.tokens.cached
+    attempts = f"{len(job.attempts)} attempts, " if len(job.attempts) > 1 else ""
+    yield f"{_INDENT}spent     {attempts}{times}, {number(tokens)} tokens"
+
+
+def verified(job: JobReport) -> str:
+    """`verified: failed before, passed 2 of 2 runs after`; "" where nothing was checked."""
+    checked = job.verification
+    if not checked.verdict or (checked.verdict == "not-needed" and not checked.runs):
+        return ""
+    before = {True: "failed before", False: "passed before", None: ""}[checked.failed_before]
+    after = f"passed {checked.passed} of {checked.runs} runs after" if checked.runs else ""
+    said = ", ".join(part for part in (before, after) if part)
+    why = checked.reason if checked.verdict != "verified" else ""
+    return ": ".join(part for part in (checked.verdict, said, why) if part)
+
+
+def line(value: str, most: int = WIDTH) -> str:
+    """Agents' words may hold anything: what is not printable is shown as such, and all of it on one line."""
+    told = "".join(char if char.isprintable() else "�" for char in " ".join(value.split()))
+    return told if len(told) <= most else told[: most - 1] + "…"
+
+
+def number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    said = (f"{count} {word.replace('_', ' ')}" for word, count in found.items() if count)
+    return ", ".join(said) or "none"

@@ -1,0 +1,165 @@
+"""The report: every job has its place in it, the numbers add up, and it says the same of a batch that left memory."""
+
+from dataclasses import asdict, replace
+
+import msgspec
+import pytest
+
+from supervisor.model.job import JobState
+from supervisor.model.outcome import Outcome
+from supervisor.model.publication import Escalation
+from supervisor.model.publication import Outcome as Told
+from supervisor.observe.report import Report, as_data
+from supervisor.observe.report_history import rebuilt
+from tests.adapters.story import everything
+from tests.flow.world import World
+from tests.observe.night import (
+    BATCH,
+    BLOCKED,
+    CLEAN,
+    FIXED,
+    FLAKY,
+    HEAD,
+    ON_BRANCH,
+    SLOW,
+    TESTS,
+    Files,
+    Night,
+    a_night,
+    bare,
+)
+
+
+def counted(report: Report) -> dict[str, int]:
+    return {word: count for word, count in report.counts.items() if count}
+
+
+def test_every_job_is_counted_once() -> None:
+    report = a_night().report()
+    assert counted(report) == {
+        "fixed": 1,
+        "improved": 1,
+        "clean": 1,
+        "flaky": 1,
+        "blocked": 1,
+        "failed": 3,
+        "never_started": 1,
+        "cancelled": 1,
+    }
+    assert sum(report.counts.values()) == report.submitted == len(report.jobs) == TESTS
+    assert sum(report.ledger.values()) == TESTS
+
+
+def test_a_batch_that_left_memory_is_reported_as_it_was() -> None:
+    night = a_night()
+    assert BATCH not in night.world.state.batches
+    assert night.sealed is not None
+    again = rebuilt(BATCH, night.events)
+    assert replace(again, number=0) == replace(night.sealed, number=0)
+
+
+@pytest.mark.parametrize("batch", ["first", "second"])
+def test_whatever_has_happened_to_a_batch_it_can_be_made_again(batch: str) -> None:
+    """Beside others, over restarts, with every kind of trouble: its own events are enough."""
+    events = [event for event in everything("c0ffee") if getattr(event, "batch", "") == batch]
+    assert rebuilt(batch, events).id == batch
+
+
+def test_while_the_batch_runs_the_report_says_what_is_under_way() -> None:
+    night = Night()
+    assert counted(night.report()) == {"waiting": 1, "working": TESTS - 1}
+    report = night.work().report()
+    assert (report.batch.state, report.batch.finished_at) == ("running", None)
+    assert sum(report.counts.values()) == TESTS
+    assert report.next[0] == "It is not over: `supervisorctl follow b` shows its progress."
+
+
+def test_failures_are_told_by_their_cause() -> None:
+    causes = {failure.cause: failure.jobs for failure in a_night().report().failures}
+    assert causes == {
+        "refused: skip": ("b.6",),
+        "its agent went away without publishing": ("b.7",),
+        "ran out of time": ("b.8",),
+    }
+
+
+def test_failures_that_differ_only_in_numbers_and_names_are_one_cause() -> None:
+    world = World(local=3).submit("b", 3)
+    for job, path in ((1, "/tmp/a1"), (2, "/tmp/b2"), (3, "/tmp/c")):
+        known = replace(world.job(job), detail=f"tmux: no server on {path} after {job} s")
+        world.state = world.state.with_job("b", replace(known, state=JobState.DONE, outcome=Outcome.FAILED))
+    (failure,) = bare(world.batch()).failures
+    assert (failure.cause, failure.count) == ("tmux: no server on … after … s", 3)
+
+
+def test_what_the_machine_found_stands_beside_what_the_agent_said() -> None:
+    job = a_night().report().jobs[FIXED - 1]
+    assert job.summary.startswith("The total was cut off")
+    assert [(change.kind, change.status) for change in job.changes] == [
+        ("FIX_IMPL", "SUCCEEDED"),
+        ("FIX_TEST", "FAILED"),
+    ]
+    checked = job.verification
+    assert (checked.verdict, checked.runs, checked.passed, checked.failed_before) == ("verified", 2, 2, True)
+    assert (job.ledger, job.merged, job.head, job.ref) == ("merged", (ON_BRANCH,), HEAD, "refs/supervisor/b/1/1")
+
+
+def test_time_is_told_apart_and_adds_up() -> None:
+    report = a_night().report()
+    job = report.jobs[FIXED - 1]
+    assert (job.seconds.queued, job.seconds.worked) == (0.0, 660.0)
+    assert [(each.number, each.how) for each in job.attempts] == [(1, "published")]
+    assert report.jobs[SLOW - 1].seconds.worked == 960.0
+    assert [(each.job, each.seconds) for each in report.slowest][:1] == [("b.8", 960.0)]
+
+
+def test_tokens_are_told_by_job_and_by_what_they_achieved() -> None:
+    report = a_night().report()
+    assert asdict(report.tokens) == {"input": 6000, "output": 600, "cached": 60_000, "per_success": 33_300}
+    assert (report.jobs[0].tool_calls, report.jobs[0].model) == (7, "m-1")
+    assert report.hindrances == {"limit": 1}
+
+
+def test_the_same_escalation_is_told_once_and_blockers_come_first() -> None:
+    found = a_night().report().escalations
+    assert [(each.kind, each.title, each.count, each.jobs) for each in found] == [
+        ("BLOCKER", "There is no network here.", 1, ("b.5",)),
+        ("UNCAUGHT_BUG", "Undo loses a line", 1, ("b.6",)),
+        ("SHARED_PATTERN", "Every test waits for the prompt.", 2, ("b.1", "b.2")),
+    ]
+    assert found[2].locations == ("tests/conftest.py", "tests/test_it.py:3")
+
+
+def test_the_next_steps_follow_from_the_numbers() -> None:
+    steps = a_night().report().next
+    assert steps[0] == "Review https://github.example/shop/pull/7."
+    assert steps[1] == "Mend this: the push was slow."
+    assert "Look at 1 blocker first: There is no network here." in steps
+    assert any(step.startswith("Resolve 1 conflict: b.2.") for step in steps)
+    again = "Submit again what never started: `supervisorctl submit tests/test_it.py::test_10 --profile overnight`."
+    assert again in steps
+
+
+def test_a_batch_whose_files_were_cleaned_still_gives_its_numbers() -> None:
+    report = a_night().report(Files({}))
+    assert report.counts == a_night().report().counts
+    assert report.jobs[FIXED - 1].summary == ""
+    assert report.jobs[FIXED - 1].verification.passed == 2
+
+
+def test_without_events_the_batch_itself_is_enough() -> None:
+    night = a_night()
+    assert night.sealed is not None
+    assert bare(night.sealed).counts == night.report().counts
+
+
+def test_agents_words_are_bounded() -> None:
+    loud = Told(summary="x" * 20_000, escalations=tuple(Escalation("k" * 9, "t" * 300, "d" * 20_000) for _ in "ab"))
+    report = a_night().report(Files({CLEAN: loud, BLOCKED: loud, FLAKY: loud}))
+    assert max(len(job.summary) for job in report.jobs) == 4_000
+    assert (len(report.escalations), len(report.escalations[0].detail)) == (1, 4_000)
+
+
+def test_a_report_is_data_and_comes_back_from_it() -> None:
+    report = a_night().report()
+    assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(as_data(report))), Report) == report
