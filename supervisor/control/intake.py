@@ -6,9 +6,13 @@ Collecting the tests is not ours: who submits does it, in their own environment 
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from supervisor.control.desk import Desk
 from supervisor.control.messages import Submission
+from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.model.batch import Profile
 from supervisor.model.event import Event
@@ -44,6 +48,7 @@ async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
 async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
     """The batch's id, and what happened: nothing, when it was submitted already."""
     profile = replace(desk.profile(asked.profile), pytest_args=tuple(asked.pytest_args))
+    tasks = tuple(_task(each) for each in asked.tasks)
     tests = tuple(dict.fromkeys(asked.tests))
     batch = asked.batch or await _new_id(desk)
     if await desk.journal.sealed_batch(batch) is not None:
@@ -56,8 +61,28 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         raise Refused(
             f"commit {asked.base[:12]} of {facts.root} can't be taken: {failed.message}", hint=hint
         ) from failed
-    request = Submit(batch, str(facts.root), asked.base, tests, profile, priority=asked.priority, author=author)
+    request = Submit(
+        batch,
+        str(facts.root),
+        asked.base,
+        tests,
+        profile,
+        priority=asked.priority,
+        author=author,
+        role=asked.role,
+        tasks=tasks,
+    )
     return batch, await desk.asked(request)
+
+
+def _task(said: dict[str, Any]) -> str:
+    """A writer's task, read and written down again."""
+    try:
+        return msgspec.json.encode(msgspec.convert(said, Task)).decode()
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Refused(
+            f"a task can't be used: {str(error)[:200]}", hint="`supervisorctl tutorial` writes them"
+        ) from None
 
 
 async def _new_id(desk: Desk) -> str:

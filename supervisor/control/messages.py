@@ -27,6 +27,10 @@ class Submission(Asked):
     profile: Annotated[str, Field(max_length=64)] = "default"
     pytest_args: Annotated[list[Text], Field(max_length=1000)] = []
     priority: Annotated[int, Field(ge=-1000, le=1000), WHOLE] = 0
+    role: Literal["tester", "writer"] = "tester"
+    tasks: Annotated[
+        list[dict[str, Any]], Field(max_length=100_000, description="For writers: what each of `tests` stands for.")
+    ] = []
     batch: Annotated[
         str | None,
         Field(pattern="^[a-z][a-z0-9]{3,19}$", description="Said again with the same id, it is the same submission."),
@@ -72,6 +76,25 @@ class Checkout(Answer):
     profile: str
     pytest: list[str]
     timeout_seconds: float
+
+
+class Proposed(Dated):
+    """What a writer's work comes to. `bundle` has its commits upon `base`, in base64."""
+
+    job: str
+    item: str
+    kind: Literal["seed", "block", "stale"]
+    tutorial: str
+    seed: str
+    block: str
+    text: str
+    verification: str
+    reason: str
+    execution: dict[str, Any] | None
+    base: str
+    head: str
+    bundle: str
+    confusions: list[dict[str, str]]
 
 
 class BatchView(BaseModel):

@@ -1,0 +1,32 @@
+"""What writers propose: shown to people, who take it or leave it in their own checkout."""
+
+import json
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+
+from supervisor.control import messages, naming
+from supervisor.control.desk import TheDesk
+from supervisor.control.looking import shape
+from supervisor.errors import NoSuchThing
+from supervisor.model.attempt import AttemptKey
+from supervisor.observe import snapshot
+
+routes = APIRouter(tags=["look"])
+
+
+@routes.get("/v1/jobs/{job}/proposal", **shape(messages.Proposed))
+async def proposal(desk: TheDesk, job: str) -> Response:
+    """Of a writer's job that is judged: what it comes to, and its commits."""
+    meant, number = await naming.job(desk, job)
+    if meant.open is not None:
+        attempts = meant.open.job(number).attempts
+    else:
+        attempts = int(naming.sealed_row(meant, number)["attempts"])
+    text = await desk.proposal(AttemptKey(meant.id, number, attempts))
+    if text is None:
+        hint = "wait until its work is judged" if meant.open else "it was no writer's, or left nothing to judge"
+        raise NoSuchThing(f"{meant.id}.{number} has no proposal", hint=hint)
+    found: dict[str, Any] = json.loads(text)
+    return JSONResponse(snapshot.answer(desk.clock(), **found))
