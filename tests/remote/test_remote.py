@@ -1,6 +1,7 @@
 """Pools on remote hosts: the real mngr's ssh provider, against an sshd on loopback."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from supervisor.model import event as ev
+from supervisor.observe.snapshot import queue
 from tests.daemon.crash import is_alive
 from tests.daemon.sandbox import Running, Sandbox, box, running
 from tests.remote.sshd import PROVIDER, Box, boxes
@@ -110,6 +112,8 @@ async def test_hosts_that_cannot_be_reached(tmp_path: Path) -> None:
         for host in hosts:
             await asyncio.to_thread(host.stop)
         await until("people are told", lambda: "can't be reached" in here.daemon.watch.problems.get(PROVIDER, ""), 60)
+        [told] = [entry for entry in attention(here) if entry["kind"] == "provider"]
+        assert told["provider"] == PROVIDER
         await until("all others are done", lambda: len(here.of(ev.JobEnded)) == 4, PATIENCE_SECONDS)
         assert far_away(here) == 2
 
@@ -123,5 +127,50 @@ async def test_hosts_that_cannot_be_reached(tmp_path: Path) -> None:
         assert not here.daemon.watch.problems
 
 
+async def test_hosts_that_go_away_while_agents_are_made_there(tmp_path: Path) -> None:
+    """Nobody knows how far it got: what is there is put away before the job goes again, and no job fails of it."""
+    async with far(tmp_path, jobs=4, WORK_SECONDS="3") as (made, hosts), running(made) as here:
+        await here.submit()
+        await until("agents are being made", lambda: any(projects(host) for host in hosts), PATIENCE_SECONDS)
+        for host in hosts:
+            await asyncio.to_thread(host.stop)
+        await until("a launch has failed", lambda: here.of(ev.LaunchFailed), PATIENCE_SECONDS)
+        for host in hosts:
+            await asyncio.to_thread(host.start)
+        await finished(here)
+
+        assert outcomes(here) == ["improved"] * 4
+        assert not [event for event in here.of(ev.JobRequeued) if event.counts]
+        assert "double" not in made.lives.read_text()
+        assert not [left for host in hosts for left in host.state_dirs()]
+
+
+async def test_one_host_down_does_not_blind_the_other(tmp_path: Path) -> None:
+    """mngr lists a provider's hosts together or not at all; what is published is seen all the same."""
+    async with far(tmp_path, jobs=2, WORK_SECONDS="15") as (made, hosts), running(made) as here:
+        await here.submit()
+        await until("both work", lambda: far_away(here) == 2, PATIENCE_SECONDS)
+        [there] = [attempt.key.job for attempt in here.live() if attempt.host == "box2"]
+        await asyncio.to_thread(hosts[0].stop)
+        await until("box2's is seen", lambda: [e.job for e in here.of(ev.WorkPublished)] == [there], PATIENCE_SECONDS)
+        assert here.daemon.watch.problems
+
+        await asyncio.to_thread(hosts[0].start)
+        await finished(here)
+
+        assert outcomes(here) == ["improved"] * 2
+        assert len(here.of(ev.LaunchStarted)) == 2
+
+
 def far_away(here: Running) -> int:
     return sum(attempt.provider == PROVIDER for attempt in here.live())
+
+
+def projects(host: Box) -> list[Path]:
+    """The work directories that mngr has made there."""
+    return list((host.folder / "host" / "projects").glob("*"))
+
+
+def attention(here: Running) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = queue(here.state, time.time(), here.daemon.watch.problems)["attention"]
+    return found
