@@ -8,7 +8,7 @@ from supervisor.flow import queue
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import UNPROVEN, Job
+from supervisor.model.job import INTEGRATOR, UNPROVEN, Job
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
@@ -27,6 +27,7 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
     BatchState.INTEGRATING: {
         ev.IntegrationResumed: BatchState.INTEGRATING,
         ev.IntegrationFailed: BatchState.INTEGRATING,
+        ev.JudgementWanted: BatchState.INTEGRATING,
         ev.IntegrationEnded: BatchState.INTEGRATING,
         ev.BatchFinished: BatchState.FINISHED,
     },
@@ -117,6 +118,15 @@ def on_integration_failed(state: State, event: ev.IntegrationFailed) -> State:
     return state.with_batch(_unintegrated(state, event)).put(("integrate", event.batch), event.retry_at)
 
 
+def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
+    """The integrator's agent waits for a slot like any other, but for no window: that is for tests."""
+    batch = _unintegrated(state, event)
+    if batch.integrator is not None:
+        raise ImpossibleTransition(f"batch {batch.id} has had its integrator")
+    batch = replace(batch, integrator=Job(INTEGRATOR, test=""), again=(INTEGRATOR,), window_open=True)
+    return state.with_batch(batch).drop(("integrate", batch.id))
+
+
 def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
     batch = _unintegrated(state, event)
     if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
@@ -128,8 +138,9 @@ def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
 
 def _unintegrated(state: State, event: ev.BatchEvent) -> Batch:
     batch = _batch(state, event)
-    if batch.ledger:
-        raise ImpossibleTransition(f"batch {batch.id} is integrated already")
+    if batch.ledger or not batch.is_drained:
+        why = "is integrated already" if batch.ledger else "waits for its integrator"
+        raise ImpossibleTransition(f"batch {batch.id} {why}")
     return batch
 
 
@@ -198,6 +209,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.IntegrationStarted: on_integration_started,
     ev.IntegrationResumed: on_integration_resumed,
     ev.IntegrationFailed: on_integration_failed,
+    ev.JudgementWanted: on_judgement_wanted,
     ev.IntegrationEnded: on_integration_ended,
     ev.BatchFinished: on_finished,
     ev.BatchSealed: on_sealed,

@@ -7,8 +7,9 @@ from supervisor.errors import ImpossibleTransition
 from supervisor.flow import slots
 from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
 from supervisor.model import event as ev
+from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt
-from supervisor.model.job import Ending, How, Job, JobState
+from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
 from supervisor.model.state import State
 
 
@@ -30,12 +31,17 @@ def on_publication_refused(state: State, event: ev.PublicationRefused) -> State:
 
 
 def on_work_collected(state: State, event: ev.WorkCollected) -> State:
-    """The slot is free from here on: what is left to do for this agent is to put it away."""
+    """The slot is free from here on: what is left to do for this agent is to put it away.
+
+    What an integrator made is not verified by itself: the integration that goes on checks it.
+    """
     attempt, job = _answered(state, event, published=True)
     job = replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits)
     job = replace(job, verification="", reason="")  # of an earlier attempt
     keep = state.batches[event.batch].profile.keep_agents == "all"
-    state = slots.freed(state, attempt).put(item("verify", attempt.key), event.at)
+    is_integrators = event.job == INTEGRATOR
+    due: Item = ("settle", event.batch, event.job) if is_integrators else item("verify", attempt.key)
+    state = slots.freed(state, attempt).put(due, event.at)
     attempt = replace(attempt, holds_slot=False, keep=keep)
     return _collected(state, event, job, attempt)
 

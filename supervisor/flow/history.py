@@ -26,7 +26,7 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
         elif attempt.stage is Stage.RELEASING:
             state = state.put(("release", *key), event.at)
     for batch in state.batches.values():
-        if batch.state is BatchState.INTEGRATING and not batch.ledger:
+        if batch.state is BatchState.INTEGRATING and batch.is_drained and not batch.ledger:
             state = state.put(("integrate", batch.id), event.at)
         if batch.count(JobState.VERIFYING):
             for job in batch.touched.values():

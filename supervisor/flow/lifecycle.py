@@ -149,7 +149,7 @@ def attempt_of(state: State, event: ev.AttemptEvent) -> Attempt:
 
 def job_of(state: State, event: ev.JobEvent) -> Job:
     """The job an event speaks of, moved to its next state."""
-    if (batch := state.batches.get(event.batch)) is None or not 1 <= event.job <= len(batch.tests):
+    if (batch := state.batches.get(event.batch)) is None or not batch.has_job(event.job):
         raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which is not open")
     job = batch.job(event.job)
     return replace(job, state=advance(job.state, event))

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from immutables import Map
 
-from supervisor.model.job import Job, JobState
+from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
 from supervisor.model.usage import NOTHING, Usage
 
@@ -130,11 +130,18 @@ class Batch:
     busy: int = 0
     agents: int = 0
     integrations: int = 0
+    #: the job whose agent makes one branch of the others' work; None: it is not wanted, or not yet
+    integrator: Job | None = None
     #: of all its jobs
     usage: Usage = NOTHING
     ledger: Map[int, LedgerRow] = field(default_factory=Map)
 
+    def has_job(self, number: int) -> bool:
+        return 1 <= number <= len(self.tests) or (number == INTEGRATOR and self.integrator is not None)
+
     def job(self, number: int) -> Job:
+        if number == INTEGRATOR and self.integrator is not None:
+            return self.integrator
         if (job := self.touched.get(number)) is not None:
             return job
         untouched = JobState.CANCELLED if self.state is BatchState.CANCELLED else JobState.QUEUED
@@ -147,7 +154,9 @@ class Batch:
         return f"{self.id}.{number}"
 
     def with_job(self, job: Job) -> "Batch":
-        """The batch with this job's new record, and the counts to match."""
+        """The batch with this job's new record, and the counts to match. The integrator's job is not counted."""
+        if job.number == INTEGRATOR:
+            return replace(self, integrator=job)
         before = self.touched.get(job.number)
         counts = self.counts
         if before is not None:
@@ -162,8 +171,9 @@ class Batch:
 
     @property
     def is_drained(self) -> bool:
-        """No job waits, runs or may come back."""
-        return self.count(JobState.DONE) + self.count(JobState.CANCELLED) == len(self.tests)
+        """No job waits, runs or may come back, nor does the integrator's."""
+        over = self.count(JobState.DONE) + self.count(JobState.CANCELLED)
+        return over == len(self.tests) and (self.integrator is None or self.integrator.state.is_over)
 
     @property
     def next_waiting(self) -> int | None:

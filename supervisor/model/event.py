@@ -149,6 +149,14 @@ class IntegrationResumed(BatchEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class JudgementWanted(BatchEvent):
+    """The machine has come as far as it can: an agent goes on, as job 0, and then the machine checks what it made."""
+
+    number: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IntegrationFailed(BatchEvent):
     number: int
     detail: str

@@ -17,6 +17,9 @@ type Verification = Literal[
     "not-needed",  # there is no work to verify, or verification is switched off
 ]
 
+#: the number of the job that makes one branch of a batch, where that needs judgement
+INTEGRATOR = 0
+
 #: what may not be merged
 UNPROVEN: frozenset[str] = frozenset({"flaky", "unverified", "refused"})
 

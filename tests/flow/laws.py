@@ -40,19 +40,23 @@ def _check_batch(state: State, batch: Batch) -> None:
     assert batch.busy == sum(attempt.holds_slot for attempt in attempts)
     counted = Counter(job.state for job in batch.jobs())
     assert all(batch.count(one) == counted[one] for one in JobState)
-    assert batch.is_drained == all(job.state.is_over for job in batch.jobs())
+    assert batch.is_drained == all(job.state.is_over for job in (*batch.jobs(), *integrators(batch)))
     assert all(number in batch.touched for number in range(1, batch.cursor + 1))
     assert batch.cursor == len(batch.tests) or batch.cursor + 1 not in batch.touched
     assert len(set(batch.again)) == len(batch.again)
     assert all(batch.job(number).state is JobState.QUEUED for number in batch.again)
-    assert batch.usage == sum((job.usage for job in batch.touched.values()), NOTHING)
-    for job in batch.touched.values():
+    assert batch.usage == sum((job.usage for job in (*batch.touched.values(), *integrators(batch))), NOTHING)
+    for job in (*batch.touched.values(), *integrators(batch)):
         last = state.attempts.get(AttemptKey(batch.id, job.number, job.attempts))
         stages = _STAGES[job.state]
         assert (last.stage if last else None) in stages, f"{job} with {last}"
         assert job.state.is_over == (job.outcome is not None) == (job.ended_at is not None)
     if batch.finished_at is not None:
         assert set(batch.ledger) == set(range(1, len(batch.tests) + 1)), "the ledger does not add up"
+
+
+def integrators(batch: Batch) -> tuple[Job, ...]:
+    return () if batch.integrator is None else (batch.integrator,)
 
 
 #: where the last agent of a job can be, None: put away, or there never was one
@@ -75,7 +79,7 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
     for attempt in state.attempts.values():
         assert under_way & set(_due_to(attempt)), f"nobody will move on {attempt}"
     for batch in state.batches.values():
-        for job in batch.touched.values():
+        for job in (*batch.touched.values(), *integrators(batch)):
             where = (batch.id, job.number)
             if job.state is JobState.QUEUED:
                 assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
