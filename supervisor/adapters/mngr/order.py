@@ -1,8 +1,8 @@
 """An order becomes the arguments of `mngr create` and the files that go with them.
 
-Values of the environment, the message and the files' contents go by file, never on argv. mngr uploads to an absolute
-path only, and the agent's state directory is known on its own host only: so files go to a directory of this call
-first, and a provision command moves them in.
+Values of the environment, the message and the files' contents go by file, never on argv. The agent's state directory
+is known on its own host only, so a provision command puts files there: on this machine from where they are, elsewhere
+from a directory of this call, to which mngr uploads them. All commands are one to mngr: each costs it a shell.
 """
 
 import contextlib
@@ -35,8 +35,7 @@ def create_argv(order: AgentOrder, dialect: Dialect, scratch: Path) -> Iterator[
             *(["--new-host"] if order.place.new_host else []),
             *repeated("--label", [f"{key}={value}" for key, value in order.labels.items()]),
             *("--env-file", str(env)),
-            *_files(order, here),
-            *repeated("--extra-provision-command", order.provision),
+            *_provision(order, here),
             *_message(order, here),
             *_program(order, dialect),
         ]
@@ -60,20 +59,25 @@ def target(name: str, place: Place) -> str:
     return name if place.provider == LOCAL else f"{name}@{place.host}.{place.provider}"
 
 
-def _files(order: AgentOrder, here: Path) -> list[str]:
-    """`--upload-file LOCAL:REMOTE` splits at the first colon, so the local side is a link of ours."""
-    if not order.files:
-        return []
-    staged = here / "staged" if order.place.provider == LOCAL else Path("/tmp") / f"supervisor-{order.id}"
-    uploads, moves = [], []
+def _provision(order: AgentOrder, here: Path) -> list[str]:
+    """Every command must succeed, in order: first those that put the files in place."""
+    staged = None if order.place.provider == LOCAL else Path("/tmp") / f"supervisor-{order.id}"
+    uploads, commands = [], []
     for number, (path, local) in enumerate(order.files.items()):
-        link = here / str(number)
-        link.symlink_to(local.absolute())
-        uploads.append(f"{link}:{staged}/{number}")
         mode = "755" if local.stat().st_mode & 0o100 else "644"
-        moves.append(f'install -D -m {mode} {staged}/{number} "$MNGR_AGENT_STATE_DIR"/{_inside(path)}')
-    moves.append(f"rm -rf {staged}")
-    return [*repeated("--upload-file", uploads), "--extra-provision-command", " && ".join(moves)]
+        there = shlex.quote(str(local.absolute())) if staged is None else f"{staged}/{number}"
+        commands.append(f'install -D -m {mode} {there} "$MNGR_AGENT_STATE_DIR"/{_inside(path)}')
+        if staged is not None:
+            link = here / str(number)  # `--upload-file LOCAL:REMOTE` splits at the first colon
+            link.symlink_to(local.absolute())
+            uploads.append(f"{link}:{staged}/{number}")
+    if staged is not None and uploads:
+        commands.append(f"rm -rf {staged}")
+    commands += order.provision
+    if not commands:
+        return []
+    script = "\n".join(f"{{ {command}\n}} || exit 1" for command in commands)
+    return [*repeated("--upload-file", uploads), "--extra-provision-command", script]
 
 
 def _inside(path: str) -> str:
