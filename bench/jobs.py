@@ -2,28 +2,36 @@
 
     python -m bench.jobs [--jobs 100] [--slots 10] [--work 5]
 
-The floor is work / slots; the peer's figures for the same jobs on the same machine are printed beside ours.
+The floor is what a perfect scheduler would take: (work + 1 s to start, run pytest, commit and pack) x jobs / slots.
 """
 
 import argparse
 import asyncio
+import logging
 import os
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
+
 from supervisor.boot import daemon, opened
+from supervisor.daemon.service import Daemon
 from supervisor.model.batch import Profile
 from supervisor.model.event import BatchFinished, Event, LaunchStarted, WorkCollected, WorkPublished
 from supervisor.model.request import Submit
+from supervisor.model.state import State
 from supervisor.rehearsal.generate import generate
 from supervisor.settings import Settings
 
 AGENT = Path(__file__).with_name("agent")
+BATCH = "bench"
 
 
 def cpu_seconds() -> float:
@@ -36,92 +44,102 @@ def resident_megabytes() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-async def run(folder: Path, jobs: int, slots: int, work: float) -> dict[str, float]:
-    repo = folder / "repo"
-    await asyncio.to_thread(generate, repo, jobs)
-    tests = tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(jobs))
-    settings = Settings(
-        state_dir=folder / "state",
-        socket=folder / "ctl.sock",
-        pools=[{"name": "local", "slots": slots}],  # type: ignore[arg-type]
-    )
-    profile = Profile(
-        agent="command",
-        command=(str(AGENT),),
-        pytest=(sys.executable, "-m", "pytest", "-q"),
-        verify_runs=0,  # the peer has no verification
-        env={"BENCH_WORK_SECONDS": f"{work:g}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )
-    before = cpu_seconds()
-    here = resource.getrusage(resource.RUSAGE_SELF).ru_utime + resource.getrusage(resource.RUSAGE_SELF).ru_stime
-    seen: list[Event] = []
-    finished = asyncio.Event()
+@dataclass
+class Run:
+    """One batch, and what was seen of it."""
 
-    def watch(state: object, events: list[Event]) -> None:
-        seen.extend(events)
-        if any(isinstance(event, BatchFinished) for event in events):
-            finished.set()
+    folder: Path
+    jobs: int
+    slots: int
+    work: float
+    events: list[Event] = field(default_factory=list)
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    peak: float = 0.0
+    cpu: float = 0.0
+    lags: list[float] = field(default_factory=list)
 
-    async with opened(settings) as devices:
-        supervisor = daemon(settings, devices)
-        running = asyncio.create_task(supervisor.run())
-        await supervisor.ready.wait()
-        supervisor.loop.watch(watch)  # type: ignore[arg-type]
-        facts = await devices.store.inspect(repo)
-        await devices.store.snapshot(repo, facts.head_sha, "bench")
-        await supervisor.loop.inbox.ask(Submit("bench", str(repo), facts.head_sha, tests, profile))
-        peak = 0.0
-        while not finished.is_set():
-            peak = max(peak, resident_megabytes())
-            await asyncio.wait(
-                [asyncio.create_task(finished.wait()), running], timeout=0.5, return_when="FIRST_COMPLETED"
-            )
-            if running.done():
-                running.result()
-        lags = sorted(supervisor.lags)
-        supervisor.stop()
-        await running
-    published = {e.job: e.at for e in seen if isinstance(e, WorkPublished)}
-    waits = sorted(e.at - published[e.job] for e in seen if isinstance(e, WorkCollected))
-    first = min(e.at for e in seen if isinstance(e, LaunchStarted))
-    last = max(e.at for e in seen if isinstance(e, WorkCollected))
-    return {
-        "jobs": jobs,
-        "collected": len(waits),
-        "launches": sum(isinstance(e, LaunchStarted) for e in seen),
-        "seconds": last - first,
-        "floor": (work + 1) * jobs / slots,
-        "wait p50": statistics.median(waits),
-        "wait p99": waits[int(len(waits) * 0.99) - 1],
-        "cpu per job": (cpu_seconds() - before) / jobs,
-        "of it here": (
-            resource.getrusage(resource.RUSAGE_SELF).ru_utime
-            + resource.getrusage(resource.RUSAGE_SELF).ru_stime
-            - here
+    @property
+    def settings(self) -> Settings:
+        pools = [{"name": "local", "slots": self.slots}]
+        return Settings.model_validate(
+            {"state_dir": self.folder / "state", "socket": self.folder / "ctl.sock", "pools": pools}
         )
-        / jobs,
-        "peak MB": peak,
-        "lag p99": lags[int(len(lags) * 0.99) - 1],
-    }
+
+    @property
+    def profile(self) -> Profile:
+        return Profile(
+            agent="command",
+            command=(str(AGENT),),
+            pytest=(sys.executable, "-m", "pytest", "-q"),
+            env={"BENCH_WORK_SECONDS": f"{self.work:g}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            verify_runs=0,
+            integrator=False,
+        )
+
+    def note(self, state: State, events: Iterable[Event]) -> None:
+        for event in events:
+            self.events.append(event)
+            if isinstance(event, BatchFinished):
+                self.finished.set()
+
+    async def go(self) -> None:
+        repo = self.folder / "repo"
+        await asyncio.to_thread(generate, repo, self.jobs)
+        before = cpu_seconds()
+        async with opened(self.settings) as devices:
+            supervisor = daemon(self.settings, devices)
+            running = asyncio.create_task(supervisor.run())
+            await supervisor.ready.wait()
+            supervisor.loop.watch(self.note)
+            facts = await devices.store.inspect(repo)
+            await devices.store.snapshot(repo, facts.head_sha, BATCH)
+            tests = tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
+            await supervisor.loop.inbox.ask(Submit(BATCH, str(repo), facts.head_sha, tests, self.profile))
+            await self._watched(supervisor, running)
+            supervisor.stop()
+            await running
+        self.cpu = cpu_seconds() - before
+
+    async def _watched(self, supervisor: Daemon, running: asyncio.Task[None]) -> None:
+        done = asyncio.create_task(self.finished.wait())
+        while not done.done() and not running.done():
+            await asyncio.wait([done, running], timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+            self.peak = max(self.peak, resident_megabytes())
+        done.cancel()
+        self.lags = sorted(supervisor.lags)
+
+    def found(self) -> Iterator[tuple[str, float, str]]:
+        """Each figure with what it is to be held against."""
+        published = {e.job: e.at for e in self.events if isinstance(e, WorkPublished)}
+        collected = {e.job: e.at for e in self.events if isinstance(e, WorkCollected)}
+        waits = sorted(at - published[job] for job, at in collected.items())
+        launched = [e.at for e in self.events if isinstance(e, LaunchStarted)]
+        seconds, floor = max(collected.values()) - min(launched), (self.work + 1) * self.jobs / self.slots
+        yield "collected", len(collected), f"of {self.jobs} jobs, by {len(launched)} launches"
+        yield "first launch to last collection, s", seconds, f"{seconds / floor:.2f} times the floor of {floor:.0f} s"
+        yield "published to collected p50, s", statistics.median(waits), "at most 0.5"
+        yield "published to collected p99, s", waits[int(len(waits) * 0.99) - 1], "at most 2"
+        yield "CPU of orchestration per job, s", self.cpu / self.jobs, "at most 0.4"
+        yield "resident at the most, MB", self.peak, "under 120"
+        yield "lag of the event loop p99, ms", self.lags[int(len(self.lags) * 0.99) - 1] * 1000, "under 50"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--slots", type=int, default=10)
     parser.add_argument("--work", type=float, default=5)
     options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     folder = Path(tempfile.mkdtemp(prefix="sv-bench-", dir="/tmp"))
     try:
-        started = time.monotonic()
-        found = asyncio.run(run(folder, options.jobs, options.slots, options.work))
-        for name, value in found.items():
-            print(f"{name:>12}  {value:.2f}")
-        print(
-            f"{'ratio':>12}  {found['seconds'] / found['floor']:.2f} of the floor; {time.monotonic() - started:.0f} s"
-        )
+        run = Run(folder, options.jobs, options.slots, options.work)
+        asyncio.run(run.go())
+        for name, value, beside in run.found():
+            print(f"{name:>36}  {value:8.2f}   {beside}", flush=True)
     finally:
-        os.system(f"TMUX_TMPDIR={folder}/state/tmux tmux kill-server 2>/dev/null")
+        environment = {**os.environ, "TMUX_TMPDIR": str(folder / "state" / "tmux")}
+        subprocess.run(["tmux", "kill-server"], env=environment, stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 
