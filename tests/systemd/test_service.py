@@ -207,12 +207,6 @@ def test_the_journal_is_searched_by_batch_job_attempt_and_agent(service: Service
         assert {entry["_SYSTEMD_UNIT"] for entry in found} == {UNIT}
 
 
-def test_no_server_for_agents_is_started_in_the_daemons_group(service: Service) -> None:
-    """When theirs is down, what the daemon calls refuses to start another."""
-    service.start()
-    service.machine.run("systemctl", "kill", "--signal=STOP", AGENTS_UNIT)
-
-
 def test_an_upgrade(service: Service) -> None:
     """Installed again over itself while agents live."""
     with agents_untouched(service):
@@ -229,6 +223,34 @@ def test_what_the_agents_did_is_collected(service: Service) -> None:
     assert [(row["outcome"], row["attempts"]) for row in rows] == [("improved", 1)] * AGENTS
 
 
+def test_agents_whose_server_dies_go_again_in_the_next_one(service: Service) -> None:
+    """It is there again at once, and never is one started in the control group of the daemon."""
+    service.batch()
+    before = set(service.agents())
+    service.machine.run("kill", "-KILL", service.machine.show(AGENTS_UNIT, "MainPID"))
+
+    def others() -> set[int]:
+        return {pid for job, pid in service.agents().items() if job not in before and service.is_alive(pid)}
+
+    until_sync("ten others work", lambda: len(others()) == AGENTS, PATIENCE_SECONDS)
+    assert others() <= service.machine.group(AGENTS_UNIT)
+    programs = [service.machine.path(f"/proc/{pid}/comm") for pid in service.machine.group(UNIT)]
+    assert "tmux: server" not in {each.read_text().strip() for each in programs if each.exists()}
+
+
+def test_a_unit_of_ones_own_is_warned(service: Service) -> None:
+    """Where nothing has the agents' server, the first agent would start it in the service itself."""
+    daemon = "/usr/local/bin/supervisord --state-dir /var/lib/lonely --socket /run/lonely.sock"
+    unit = f"[Service]\nType=notify\nEnvironment=LANG=C.UTF-8\nExecStart={daemon}\n"
+    service.machine.write("/run/systemd/system/lonely.service", unit)
+    service.machine.run("systemctl", "daemon-reload")
+    service.machine.run("systemctl", "start", "lonely")
+    warning = "local agents would end with this service"
+    until_sync("it is warned", lambda: warning in service.machine.said("lonely.service"))
+    service.machine.run("systemctl", "stop", "lonely")
+    assert warning not in service.machine.said(UNIT)
+
+
 def test_overnight_submits(service: Service) -> None:
     service.start()
     service.machine.write("/etc/agent-supervisor/overnight.env", f"REPO={REPO}\nARGS=tests --priority 3\n")
@@ -242,7 +264,7 @@ def test_overnight_submits(service: Service) -> None:
 
 
 def test_uninstalled(service: Service) -> None:
-    """Nothing of it runs or lies about; what belongs to the administrator stays."""
+    """Nothing of it runs or lies about, no agent either; what belongs to the administrator stays."""
     service.machine.run(SCRIPT, "uninstall")
     assert service.machine.try_run("systemctl", "cat", UNIT).returncode != 0
     assert service.machine.try_run("pgrep", "-u", "agent-supervisor").returncode == 1
