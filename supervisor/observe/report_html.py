@@ -51,6 +51,12 @@ def markdown(text: str) -> Markup:
     )
 
 
+def coded(sentence: str) -> Markup:
+    """What stands between backquotes as code."""
+    parts = (escape(part) for part in sentence.split("`"))
+    return Markup().join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
 def link(url: str) -> Markup:
     """A link, if it leads to a web page; else its text."""
     if not url.startswith(("https://", "http://")):
