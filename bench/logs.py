@@ -103,6 +103,22 @@ async def ingested(logs: AgentLogs, keys: Mapping[AttemptKey, Attempt]) -> int:
     return lines
 
 
+async def at_full_speed(logs: AgentLogs, files: list[Path], written: int) -> dict[str, float]:
+    """The same lines once more, from the start; and a plain copy of them."""
+    again = attempts(len(files), "again")
+    began, all_tokens = time.monotonic(), written // 20 * 11
+    logs.watch(again)
+    while sum(sight.usage.tokens for key in again if (sight := logs.sight(key))) < all_tokens:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    read = time.monotonic() - began
+    began = time.monotonic()
+    for file in files:
+        await asyncio.to_thread(shutil.copyfile, file, file.with_suffix(".copy"))
+    copied = time.monotonic() - began
+    megabytes = sum(file.stat().st_size for file in files) / 2**20
+    return {"at full speed": written / read, "a plain copy": written / copied, "MB": megabytes}
+
+
 async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str, float]:
     device = MemoryAgents(folder)
     logs = AgentLogs(
@@ -137,19 +153,7 @@ async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str,
     tokens = sum(sight.usage.tokens for key in watched if (sight := logs.sight(key)) is not None)
     found["tokens missed"] = agents * (-(-int(output) // 20)) * 11 - tokens
 
-    again = attempts(agents, "again")
-    began = time.monotonic()
-    logs.watch(again)
-    sizes = [file.stat().st_size for file in files]
-    all_tokens = found["written"] // 20 * 11
-    while sum(sight.usage.tokens for key in again if (sight := logs.sight(key))) < all_tokens:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-    found["at full speed"] = found["written"] / (time.monotonic() - began)
-    began = time.monotonic()
-    for number, file in enumerate(files):
-        await asyncio.to_thread(shutil.copyfile, file, folder / f"copy{number}")
-    found["a plain copy"] = found["written"] / (time.monotonic() - began)
-    found["MB"] = sum(sizes) / 2**20
+    found |= await at_full_speed(logs, files, int(found["written"]))
     await logs.close()
     return found
 

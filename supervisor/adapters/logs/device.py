@@ -32,7 +32,7 @@ LAST_WORDS_SECONDS, LOOK_SECONDS = 10.0, 0.2
 NEWEST = r"""
 cd "$MNGR_AGENT_STATE_DIR" || exit
 newest=$(find events logs/claude_transcript active -path events/logs -prune -o -type f -printf '%T@\n' 2>/dev/null)
-[ -e events ] && [ -n "$(find events -path events/logs -prune -o -type f -print -quit)" ] ||
+[ -e events ] && [ -n "$(find events -path events/logs -prune -o -type f -size +0 -print -quit)" ] ||
   newest="$newest $(tmux list-panes -a -F '#{@mngr_agent_id} #{window_activity}' | sed -n "s/^$MNGR_AGENT_ID //p")"
 echo $(($(date +%s) - $(printf '%s\n' $newest | sort -n | tail -n 1 | cut -d. -f1)))
 """

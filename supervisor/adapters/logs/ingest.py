@@ -153,7 +153,6 @@ class Ingest:
     def _look(self, attempt: Attempt, reader: Reader, last: bool) -> bool:
         folder = self._state_dir(attempt.agent_id)
         found = sources(folder / "events") if attempt.provider == "local" else []
-        reader.has_events = reader.has_events or bool(found)
         pieces: dict[str, Piece] = {}
         for source in found:
             mark = reader.page.marks.get(source.name, Mark())
@@ -161,8 +160,10 @@ class Ingest:
             if piece.mark != mark:
                 pieces[source.name] = piece
         if pieces or self._brought.get(attempt.key):
+            reader.has_events = True
             self._take(attempt.key, reader, pieces)
-        reader.active_at = max(reader.active_at, self._active_at(attempt, [s.path for s in found], folder))
+        latest = self._active_at(attempt, [source.path for source in found], folder, by_pane=not reader.has_events)
+        reader.active_at = max(reader.active_at, latest)
         self._sights[attempt.key] = self._seen(attempt, reader, folder)
         return any(piece.more for piece in pieces.values())
 
@@ -245,14 +246,14 @@ class Ingest:
     def _has_events(self, key: AttemptKey) -> bool:
         return key in self._readers and self._readers[key].has_events
 
-    def _active_at(self, attempt: Attempt, paths: list[Path], folder: Path) -> float:
+    def _active_at(self, attempt: Attempt, paths: list[Path], folder: Path, *, by_pane: bool) -> float:
         """The newest of its files; for one that writes none, its pane. A clock that is ahead does not count."""
         latest = attempt.started_at
         for path in (*paths, folder / claude.RAW, folder / ACTIVE):
             with suppress(OSError):
                 latest = max(latest, path.lstat().st_mtime)
         pane = self._shown.get(attempt.agent_id)
-        if not paths and pane is not None and pane.changed_at > (attempt.nudged_at or 0.0) + ECHO_SECONDS:
+        if by_pane and pane is not None and pane.changed_at > (attempt.nudged_at or 0.0) + ECHO_SECONDS:
             latest = max(latest, pane.changed_at)
         return min(latest, time.time())
 
