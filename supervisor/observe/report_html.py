@@ -80,6 +80,7 @@ def _assets() -> tuple[str, Template]:
         "number": number,
         "verified": verified,
         "link": link,
+        "coded": coded,
     }
     return style, environment.from_string(page)
 
