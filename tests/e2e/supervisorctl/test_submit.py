@@ -1,0 +1,189 @@
+"""Submitting: which tests, from which checkout, in which order."""
+
+from supervisor.e2e import E2e, expect
+from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.stage import Stage
+
+TESTS = [f"tests/e2e/test_greet.py::test_{name}" for name in ("hello", "goodbye", "shout")]
+
+
+def collected(stage: Stage) -> list[str]:
+    """The tests of the batch that was submitted last."""
+    [newest] = stage.get("/v1/batches", limit=1)["rows"]
+    return [row["test"] for row in stage.get(f"/v1/batches/{newest['id']}/jobs")["rows"]]
+
+
+def test_dry_run(e2e: E2e, daemon: Spawned) -> None:
+    """The tests are listed, and nothing is submitted.
+
+    Tutorial block:
+        # what would be submitted? pytest collects, in your repository's own environment
+        supervisorctl submit tests/e2e --dry-run
+    """
+    listed = e2e.run("supervisorctl submit tests/e2e --dry-run", comment="what would be submitted?")
+    expect(listed).to_succeed().stdout.to_have_lines(*TESTS).to_match(
+        "^3 jobs would be submitted, from [0-9a-f]{12}$"
+    )
+    expect(e2e.run("supervisorctl status")).stdout.to_contain("no batch is open")
+
+
+def test_dry_run_of_tests_that_can_not_be_collected(e2e: E2e, daemon: Spawned) -> None:
+    """pytest's own words are shown.
+
+    Tutorial block:
+        # what would be submitted? pytest collects, in your repository's own environment
+        supervisorctl submit tests/e2e --dry-run
+    """
+    e2e.run("echo 'import nothing_like_it' > tests/e2e/test_broken.py && git add . && git commit -qm Broken")
+    refused = e2e.run("supervisorctl submit tests/e2e --dry-run")
+    expect(refused).to_have_exit_code(4).stderr.to_contain("No module named 'nothing_like_it'")
+    expect(refused.stderr).to_have_lines("error: pytest can't collect (exit 2)")
+
+
+def test_submit(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """A job for each test; the id of the batch alone is on standard output.
+
+    Tutorial block:
+        # an agent on every test: prints the batch
+        supervisorctl submit tests/e2e
+    """
+    submitted = e2e.run("supervisorctl submit tests/e2e", comment="an agent on every test")
+    expect(submitted).to_succeed().stdout.to_match(r"\A[a-z0-9]{5}\n\Z")
+    expect(submitted.stderr).to_contain("3 jobs; `supervisorctl follow ")
+    assert collected(stage) == TESTS
+
+
+def test_submit_without_git(e2e: E2e, daemon: Spawned) -> None:
+    """Agents start from a commit, so there must be one.
+
+    Tutorial block:
+        # an agent on every test: prints the batch
+        supervisorctl submit tests/e2e
+    """
+    e2e.run("rm -rf .git", comment="a folder, not a checkout")
+    refused = e2e.run("supervisorctl submit tests/e2e")
+    expect(refused).to_have_exit_code(4).stderr.to_contain("is not a git repository")
+
+
+def test_one_test(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """A node id is a batch of one job.
+
+    Tutorial block:
+        # on one test only
+        supervisorctl submit tests/e2e/test_greet.py::test_hello
+    """
+    expect(e2e.run("supervisorctl submit tests/e2e/test_greet.py::test_hello")).to_succeed()
+    assert collected(stage) == TESTS[:1]
+
+
+def test_one_test_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
+    """A path that is wrong is told from a repository without tests.
+
+    Tutorial block:
+        # on one test only
+        supervisorctl submit tests/e2e/test_greet.py::test_hello
+    """
+    missing = e2e.run("supervisorctl submit tests/e2e/test_great.py::test_hello", comment="a slip")
+    expect(missing).to_have_exit_code(5).stderr.to_contain("there is no tests/e2e/test_great.py")
+
+
+def test_arguments_for_pytest(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """They select, and agents run their tests with them too.
+
+    Tutorial block:
+        # what stands after -- is for pytest
+        supervisorctl submit tests/e2e -- -k "hello or goodbye"
+    """
+    expect(e2e.run('supervisorctl submit tests/e2e -- -k "hello or goodbye"')).to_succeed()
+    assert collected(stage) == TESTS[:2]
+
+
+def test_arguments_that_select_nothing(e2e: E2e, daemon: Spawned) -> None:
+    """An empty batch is a mistake.
+
+    Tutorial block:
+        # what stands after -- is for pytest
+        supervisorctl submit tests/e2e -- -k "hello or goodbye"
+    """
+    refused = e2e.run('supervisorctl submit tests/e2e -- -k "hallo"', comment="none is called so")
+    expect(refused).to_have_exit_code(4).stderr.to_contain("pytest collects no test there")
+
+
+def test_from_elsewhere(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """Without paths, all that pytest collects there.
+
+    Tutorial block:
+        # from elsewhere, name the checkout
+        cd /
+        supervisorctl submit --repo ~/greet
+    """
+    expect(e2e.run("cd /\nsupervisorctl submit --repo ~/greet", comment="from elsewhere")).to_succeed()
+    assert collected(stage) == TESTS
+
+
+def test_from_elsewhere_without_a_name(e2e: E2e, daemon: Spawned) -> None:
+    """Where one is counts, unless a checkout is named.
+
+    Tutorial block:
+        # from elsewhere, name the checkout
+        cd /
+        supervisorctl submit --repo ~/greet
+    """
+    expect(e2e.run("cd ~\nsupervisorctl submit")).to_have_exit_code(4).stderr.to_contain("is not a git repository")
+
+
+def test_priority(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """What was submitted later goes first.
+
+    Tutorial block:
+        # before all that waits already
+        supervisorctl submit tests/e2e --priority 10
+    """
+    e2e.run("supervisorctl slots 0", comment="so that both have to wait")
+    e2e.run("supervisorctl submit tests/e2e", comment="the usual")
+    urgent = e2e.run("supervisorctl submit tests/e2e --priority 10", comment="and this first").stdout.strip()
+    e2e.run("supervisorctl slots 1", comment="now one after the other")
+    stage.until_over(urgent)
+    events = stage.get("/v1/events")["rows"]
+    assert [event["batch"] for event in events if event["kind"] == "launch-started"][:3] == [urgent] * 3
+
+
+def test_uncommitted_work_is_left_out(e2e: E2e, daemon: Spawned) -> None:
+    """It is said which commit the agents start from, and that is the last one.
+
+    Tutorial block:
+        # agents start from the last commit: uncommitted work is refused, unless you say to leave it out
+        echo "to do" > notes.txt
+        supervisorctl submit tests/e2e --allow-dirty
+    """
+    e2e.run('echo "to do" > notes.txt')
+    expect(e2e.run("supervisorctl submit tests/e2e --allow-dirty", comment="without the notes")).to_succeed()
+    base = e2e.run("supervisorctl status --json | jq -r .batches[0].base").stdout
+    expect(e2e.run("git rev-parse HEAD")).stdout.to_equal(base)
+
+
+def test_uncommitted_work_is_refused(e2e: E2e, daemon: Spawned) -> None:
+    """The file is named, and what can be done.
+
+    Tutorial block:
+        # agents start from the last commit: uncommitted work is refused, unless you say to leave it out
+        echo "to do" > notes.txt
+        supervisorctl submit tests/e2e --allow-dirty
+    """
+    e2e.run('echo "to do" > notes.txt')
+    refused = e2e.run("supervisorctl submit tests/e2e", comment="with the notes?")
+    expect(refused).to_have_exit_code(4).stderr.to_match("^error: .* has uncommitted work: notes.txt$")
+    expect(refused.stderr).to_match("^hint: commit or stash it, or give --allow-dirty")
+
+
+def test_submit_and_wait(e2e: E2e, daemon: Spawned) -> None:
+    """It ends with what came of the batch; a job that failed makes it exit with 1.
+
+    Tutorial block:
+        # submit, and come back when all is over
+        supervisorctl submit tests/e2e --wait
+    """
+    fine = e2e.run("supervisorctl submit tests/e2e --wait -- -k hello", comment="the one that goes well")
+    expect(fine).to_succeed().stdout.to_contain(": finished", "1 improved")
+    mixed = e2e.run("supervisorctl submit tests/e2e --wait", comment="all of them")
+    expect(mixed).to_have_exit_code(1).stdout.to_contain("1 improved, 1 clean, 1 failed")
