@@ -1,0 +1,30 @@
+"""`make bench`: every benchmark, one after the other."""
+
+import subprocess
+import sys
+
+BENCHMARKS = (
+    ("100 jobs of 5 s on 10 slots, real mngr", "jobs"),
+    ("300 jobs of 30 s on 50 slots, real mngr", "jobs", "--jobs", "300", "--slots", "50", "--work", "30"),
+    ("10,000 jobs, and a restart with 100 live agents", "scale"),
+    ("the core: plan, apply, replay", "plan"),
+    ("100 agents that write 200 lines a second each", "logs"),
+    ("300 branches into one, beside git cherry-pick", "integration"),
+    ("1,000 tutorial blocks and 5,000 tests", "tutorial_check"),
+    ("e2e.run beside subprocess.run", "e2e_run"),
+)
+
+
+def main() -> int:
+    """All of them, or those named: `python -m bench plan e2e_run`."""
+    wanted = set(sys.argv[1:])
+    code = 0
+    for title, module, *arguments in BENCHMARKS:
+        if not wanted or module in wanted:
+            print(f"\n{title}", flush=True)
+            code |= subprocess.run([sys.executable, "-m", f"bench.{module}", *arguments], check=False).returncode
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
