@@ -106,6 +106,10 @@ def row(batch: Batch, job: Job) -> View:
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
         "attempts": job.attempts,
+        "tokens": _tokens(job.usage),
+        "tool_calls": job.usage.tool_calls,
+        "errors": job.usage.errors,
+        "model": job.usage.model or None,
         "agent": job.agent or None,
         "pool": job.pool or None,
         "queued_at": rfc3339(batch.created_at),
@@ -139,15 +143,16 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 
 def _attention(batch: Batch) -> Iterator[View]:
-    """What waits for a person."""
-    if batch.count(JobState.PARKED):
-        for job in batch.touched.values():
-            if job.state is JobState.PARKED:
-                yield {
-                    "kind": "parked",
-                    "job": batch.job_id(job.number),
-                    "message": job.detail or "waits for a person",
-                }
+    """What waits for a person, or for the provider of a model."""
+    for job in batch.touched.values():
+        if job.state is JobState.PARKED:
+            yield _entry("parked", batch, job, job.detail or "waits for a person")
+        elif job.hindrance and not job.state.is_over:
+            yield _entry(job.hindrance, batch, job, job.detail or "its model's provider says no")
+
+
+def _entry(kind: str, batch: Batch, job: Job, message: str) -> View:
+    return {"kind": kind, "job": batch.job_id(job.number), "message": message}
 
 
 def _pool(pool: Pool) -> View:

@@ -91,7 +91,7 @@ def _told(name: str, value: Any) -> dict[str, Any]:
         return {name: value.name}
     if name == "ledger" and isinstance(value, Mapping):
         return {name: Counter(row.fate.value for row in value.values() if isinstance(row, LedgerRow))}
-    if name in ("until", "retry_at", "ready_at"):
+    if name in ("since", "until", "retry_at", "ready_at"):
         return {name: rfc3339(value)}
     if name == "pools":
         return {name: [pool.name for pool in value]}
