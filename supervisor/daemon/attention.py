@@ -41,7 +41,7 @@ class Attention:
         self._seen: dict[AttemptKey, SeenAgent] = {}
         self._told_usage_at: dict[AttemptKey, float] = {}
         self._asks_since: dict[AttemptKey, float] = {}
-        #: what hosts said of their agents, and which are being asked
+        #: activity that is known from elsewhere, such as an agent's host; and which hosts are being asked
         self._said: dict[AttemptKey, float] = {}
         self._asking: set[AttemptKey] = set()
         self._known_batches: set[str] = set()
@@ -84,6 +84,7 @@ class Attention:
     def _judge(self, attempt: Attempt, job: Job, profile: Profile, sight: Sight) -> None:
         key, now = attempt.key, self._clock()
         if self._asks(attempt, sight, now) is not (job.state is JobState.PARKED):
+            self._said[key] = now  # what follows an answer takes its time
             asked = ev.JobParked(now, *key, question="its agent asks for permission")
             self._tell(ev.JobUnparked(now, *key) if job.state is JobState.PARKED else asked)
             return
