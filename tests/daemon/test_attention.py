@@ -120,6 +120,22 @@ async def test_by_policy_one_that_asks_is_answered_with_no(tmp_path: Path) -> No
         assert [event.outcome for event in here.of(ev.JobEnded)] == ["clean"]
 
 
+async def test_a_limit_is_no_stall_costs_no_retry_and_is_shown(tmp_path: Path) -> None:
+    profile = scripted("limit", stall_timeout_seconds=6, retries=0)
+    async with box(tmp_path, jobs=1, profile=profile) as made, running(made) as here:
+        await here.submit()
+        await until("it is to go again", lambda: here.of(ev.JobRequeued), 60)
+
+        assert [event.problem for event in here.of(ev.AgentHindered)] == ["limit"]
+        assert [event.reason for event in here.of(ev.NudgeStarted)] == ["waiting"]
+        [requeued] = here.of(ev.JobRequeued)
+        assert not requeued.counts
+        assert requeued.ready_at - requeued.at == 60
+        [entry] = snapshot.summary(here.state.batches["batch"])["attention"]
+        assert entry["kind"] == "limit"
+        assert "429" in entry["message"]
+
+
 async def test_tokens_are_exact_over_a_restart_in_the_middle(tmp_path: Path) -> None:
     """Some are written while no daemon runs, some are read by one and some by the other; each counts once."""
     go_on, end = tmp_path / "go-on", tmp_path / "end"

@@ -114,21 +114,28 @@ class Ingest:
 
     def finish(self, attempt: Attempt, *, pane: bool) -> Usage:
         """Read the last of it. With `pane`, or where it wrote no events, also what its pane shows."""
+        key = attempt.key
         with self._lock:
-            if attempt.key in self._finished:
-                return self._page(attempt.key).usage
-            for _ in range(LAST_ROUNDS):
-                if not self._guarded(attempt, last=True):
-                    break
-            reader = self._reader(attempt.key)
-            if attempt.provider == "local":
-                self._count_raw(attempt, reader)
-                if PANE not in reader.page.marks and (pane or not reader.has_events):
-                    self._keep_pane(attempt, reader)
-            self._finished.add(attempt.key)
-            self._sights[attempt.key] = replace(self._sights.get(attempt.key, Sight()), usage=reader.page.usage)
-            self._readers.pop(attempt.key, None)
-            return reader.page.usage
+            if key not in self._finished:
+                for _ in range(LAST_ROUNDS):
+                    if not self._guarded(attempt, last=True):
+                        break
+                try:
+                    self._complete(attempt, self._reader(key), pane)
+                except (OSError, sqlite3.Error) as error:
+                    # An agent is not kept alive for its log.
+                    log.warning("can't read the last of an agent", attempt=str(key), why=str(error))
+                self._finished.add(key)
+                self._readers.pop(key, None)
+            usage = self._page(key).usage
+            self._sights[key] = replace(self._sights.get(key, Sight()), usage=usage)
+            return usage
+
+    def _complete(self, attempt: Attempt, reader: Reader, pane: bool) -> None:
+        if attempt.provider == "local":
+            self._count_raw(attempt, reader)
+            if PANE not in reader.page.marks and (pane or not reader.has_events):
+                self._keep_pane(attempt, reader)
 
     def _guarded(self, attempt: Attempt, last: bool = False) -> bool:
         try:
