@@ -16,6 +16,7 @@ from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.judge import opened_judge
+from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.judging.writing import read_proposal
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
@@ -68,7 +69,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
                 judge=await opened_judge(store, layout, settings.verify_slots),
-                integrator=TakenByPeople(BranchIntegrator(store, layout)),
+                integrator=TakenByPeople(BranchIntegrator(store, layout, Trials(store, settings.state_dir))),
                 logs=logs,
                 seal=seal,
                 leftovers=end_creates,

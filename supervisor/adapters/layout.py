@@ -21,6 +21,10 @@ class Layout:
     def batch(self, batch: str) -> Path:
         return self.state_dir / "batches" / batch
 
+    def integration(self, batch: str, number: int) -> Path:
+        """What is kept of an integration under way: what each of its steps came to."""
+        return self.batch(batch) / "integrations" / str(number)
+
     def attempt(self, key: AttemptKey) -> Path:
         """What is kept of an attempt: its prompt, and what it published."""
         return self.batch(key.batch) / "attempts" / f"{key.job}-{key.attempt}"
@@ -28,7 +32,15 @@ class Layout:
 
 #: What the agent finds, and leaves, under its own state directory.
 FOLDER = "supervisor"
-PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK = (
+PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION = (
     f"{FOLDER}/{name}"
-    for name in ("published.tar", "rescued.tar", "prompt.md", "outcome.json", "publish", "task.json")
+    for name in (
+        "published.tar",
+        "rescued.tar",
+        "prompt.md",
+        "outcome.json",
+        "publish",
+        "task.json",
+        "integration.json",
+    )
 )

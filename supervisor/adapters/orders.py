@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from supervisor.adapters.layout import FOLDER, OUTCOME, PROMPT, PUBLISH, TASK, Layout
+from supervisor.adapters.integrating.desk import Desk
+from supervisor.adapters.layout import FOLDER, INTEGRATION, OUTCOME, PROMPT, PUBLISH, TASK, Layout
 from supervisor.adapters.prompts import Role, render, values_of
 from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
 from supervisor.model.batch import Batch, Profile
+from supervisor.model.job import INTEGRATOR
 from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, Place
 
 #: The branch of a batch's source checkout that its agents start from.
@@ -57,14 +60,14 @@ class ContractOrders:
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
         profile, key = batch.profile, attempt.key
-        program = self._program(profile, attempt, _role(batch))
+        program = self._program(profile, attempt, _role(batch, key.job))
         return AgentOrder(
             id=attempt.agent_id,
             name=attempt.agent_name,
             place=Place(attempt.provider, attempt.host, attempt.new_host),
             type=program.type,
             args=program.args,
-            source=self._layout.batch(batch.id) / "source",
+            source=self._source(batch, key.job),
             base=BASE_BRANCH,
             branch=f"supervisor/{key.batch}/{key.job}-{key.attempt}",
             transfer="git-worktree" if profile.transfer == "git-worktree" else "git-mirror",
@@ -74,7 +77,7 @@ class ContractOrders:
                 JOB: str(key.job),
                 ATTEMPT: str(key.attempt),
             },
-            env={**self._contract(batch, attempt), **self._extra(profile)},
+            env={**self._contract(batch, attempt), **self._extra(profile, key.job)},
             state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
             files={**self._pages(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
             provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
@@ -107,15 +110,30 @@ class ContractOrders:
             "SUPERVISOR_BATCH": batch.id,
             "SUPERVISOR_JOB": batch.job_id(job.number),
             "SUPERVISOR_ATTEMPT": str(attempt.key.attempt),
-            "SUPERVISOR_ROLE": batch.role,
+            "SUPERVISOR_ROLE": _role(batch, job.number),
             "SUPERVISOR_BASE": batch.base,
             "SUPERVISOR_TEST": job.test,
-            "SUPERVISOR_RUN": _run(batch, job.number),
+            "SUPERVISOR_RUN": self._run(batch, job.number),
             "SUPERVISOR_PUBLISH": f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}"',
         }
 
-    def _extra(self, profile: Profile) -> dict[str, str]:
-        return {name: self._value(name, value) for name, value in profile.env.items()}
+    def _source(self, batch: Batch, job: int) -> Path:
+        """An integrator's agent starts from the machine's branch."""
+        return self._layout.batch(batch.id) / "source" if job != INTEGRATOR else self._integration(batch).source
+
+    def _integration(self, batch: Batch) -> Desk:
+        return Desk(self._layout.integration(batch.id, batch.integrations))
+
+    def _run(self, batch: Batch, job: int) -> str:
+        if job != INTEGRATOR:
+            return _run(batch, job)
+        asked = msgspec.json.decode(self._integration(batch).task.read_bytes(), type=dict[str, Any])
+        return str(asked["run"])
+
+    def _extra(self, profile: Profile, job: int) -> dict[str, str]:
+        """What may push goes to the integrator's agent, and to no other."""
+        env = {**profile.env, **profile.integrator_env} if job == INTEGRATOR else profile.env
+        return {name: self._value(name, value) for name, value in env.items()}
 
     def _value(self, name: str, value: str) -> str:
         if not value.startswith(CREDENTIAL):
@@ -129,19 +147,24 @@ class ContractOrders:
             raise Misconfigured(f"{name} wants the credential {credential}: {error.strerror}") from error
 
     def _pages(self, batch: Batch, attempt: Attempt) -> dict[str, Path]:
-        """The prompt, and for a writer its task beside it."""
+        """The prompt, and for a writer or an integrator its task beside it."""
         folder, job = self._layout.attempt(attempt.key), attempt.key.job
         folder.mkdir(parents=True, exist_ok=True)
         prompt, task = folder / "prompt.md", folder / Path(TASK).name
-        text = render(_role(batch), values_of(batch, attempt, _run(batch, job)), batch.profile.prompts)
+        role = _role(batch, job)
+        text = render(role, values_of(batch, attempt, self._run(batch, job)), batch.profile.prompts)
         prompt.write_text(text, errors="backslashreplace")
-        if _role(batch) != "writer":
+        if role == "integrator":
+            return {PROMPT: prompt, INTEGRATION: self._integration(batch).task}
+        if role != "writer":
             return {PROMPT: prompt}
         task.write_text(batch.tasks[job - 1])
         return {PROMPT: prompt, TASK: task}
 
 
-def _role(batch: Batch) -> Role:
+def _role(batch: Batch, job: int) -> Role:
+    if job == INTEGRATOR:
+        return "integrator"
     return "writer" if batch.role == "writer" else "tester"
 
 
@@ -159,9 +182,10 @@ def _run(batch: Batch, job: int) -> str:
             return run_command(batch.profile, task.test)
 
 
-def run_command(profile: Profile, *tests: str) -> str:
-    """The exact command that runs a test within its time; `timeout` works whatever plugins the target has."""
-    limit = f"{profile.test_timeout_seconds:g}"
+def run_command(profile: Profile, *tests: str, times: int = 1) -> str:
+    """The exact command that runs a test within its time, or several within `times` as much; `timeout` works whatever
+    plugins the target has."""
+    limit = f"{profile.test_timeout_seconds * times:g}"
     return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *profile.pytest_args, *tests])
 
 

@@ -2,7 +2,7 @@
 
 from supervisor.flow.batches import unmerged
 from supervisor.model.batch import Batch
-from supervisor.ports import Integration, Integrator
+from supervisor.ports import Integration, Integrator, Judgement
 
 
 class TakenByPeople:
@@ -11,7 +11,7 @@ class TakenByPeople:
     def __init__(self, integrator: Integrator) -> None:
         self._integrator = integrator
 
-    async def integrate(self, batch: Batch, number: int) -> Integration:
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
         if batch.role == "writer":
             return Integration(unmerged(batch))
         return await self._integrator.integrate(batch, number)

@@ -15,7 +15,18 @@ from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, R
 from supervisor.model.job import How
 from supervisor.model.state import State
 from supervisor.model.usage import NOTHING
-from supervisor.ports import KEPT, AgentAddress, Agents, Collector, Integrator, Judge, Logs, Orders, Verdict
+from supervisor.ports import (
+    KEPT,
+    AgentAddress,
+    Agents,
+    Collector,
+    Integrator,
+    Judge,
+    Judgement,
+    Logs,
+    Orders,
+    Verdict,
+)
 
 log = structlog.get_logger()
 
@@ -186,6 +197,8 @@ class Performer:
         except DeviceFailed as failed:
             retry_at = self._clock() + LONGEST_RETRY_SECONDS
             return ev.IntegrationFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
+        if isinstance(done, Judgement):
+            return ev.JudgementWanted(self._clock(), batch.id, number, why=done.why)
         return ev.IntegrationEnded(
             self._clock(),
             batch.id,

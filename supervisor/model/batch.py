@@ -67,6 +67,8 @@ class Profile:
     pytest_args: tuple[str, ...] = ()
     #: what agents get beside the contract; `credential:NAME` stands for a credential file
     env: Mapping[str, str] = field(default_factory=dict)
+    #: what an integrator's agent gets besides, such as the credentials to push; no other agent sees it
+    integrator_env: Mapping[str, str] = field(default_factory=dict)
     job_timeout_seconds: float = 3600
     stall_timeout_seconds: float = 600
     #: what to do about an agent that asks for permission: notify, deny, or time-out

@@ -20,7 +20,7 @@ from supervisor.ports.agents import (
 )
 from supervisor.ports.keeping import Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
-from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Orders, Verdict
+from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders, Verdict
 
 __all__ = [
     "ATTEMPT",
@@ -39,6 +39,7 @@ __all__ = [
     "Integrator",
     "Journal",
     "Judge",
+    "Judgement",
     "Listing",
     "LocalSigns",
     "LogPiece",

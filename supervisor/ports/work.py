@@ -71,9 +71,16 @@ class Integration:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """An agent's is wanted: what it is to do is prepared."""
+
+    why: str
+
+
 class Integrator(Protocol):
-    async def integrate(self, batch: Batch, number: int) -> Integration:
-        """Resumable: asked again after a crash it comes to the same end."""
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        """Resumable: asked again after a crash it comes to the same end. Judgement is wanted at most once."""
         ...
 
 

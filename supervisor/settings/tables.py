@@ -102,6 +102,7 @@ class ProfileTable(Table):
     setup: str = ""
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     job_timeout_seconds: Seconds = 3600
     stall_timeout_seconds: Seconds = 600
     #: what to do about an agent that asks for permission

@@ -53,7 +53,7 @@ def _change(repo: pygit2.Repository, commit: pygit2.Commit, job: int) -> Change:
     edits = edits_of(commit)
     kind, subject = kind_and_subject(commit.raw_message.decode(errors="replace"))
     paths = tuple(edit.path for edit in edits)
-    return Change(job, str(commit.id), kind, subject, paths, _patch_id(repo, edits))
+    return Change(job, str(commit.id), kind, subject, paths, _patch_id(repo, edits), _alike_id(repo, edits))
 
 
 def kind_and_subject(message: str) -> tuple[str, str]:
@@ -71,6 +71,13 @@ def _patch_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
         patch = _patch(repo, edit)
         digest.update(repr((edit.path, *modes, len(patch))).encode() + patch)
     return digest.hexdigest()
+
+
+def _alike_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
+    """Of the lines alone, but for how far they are indented: not of where they stand."""
+    lines = [line for edit in edits for line in _patch(repo, edit).splitlines() if line[:1] in (b"+", b"-")]
+    words = sorted(line[:1] + line[1:].strip() for line in lines if line[1:].strip())
+    return hashlib.sha256(b"\n".join(words)).hexdigest() if words else ""
 
 
 def _patch(repo: pygit2.Repository, edit: Edit) -> bytes:

@@ -26,6 +26,7 @@ from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.picking import Integrated, integrate
 from supervisor.adapters.git.process import git, run
+from supervisor.adapters.git.replaying import Replayed, replay
 from supervisor.errors import NoSuchThing, Refused
 from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.work import Change, Work
@@ -34,6 +35,7 @@ from supervisor.model.attempt import AttemptKey
 #: each may take two gigabytes, if a bundle is a bomb
 IMPORTS_AT_ONCE = 2
 MOST_NAMES = 100
+MAX_PATCH = 50_000
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 
@@ -90,12 +92,27 @@ class GitStore:
         """An integrator's commits since the base, to be checked."""
         return await asyncio.to_thread(read_branch, self.bare(repo), base, head)
 
+    async def pick(self, repo: Path, base: str, batch: str, works: Sequence[Work]) -> Integrated:
+        """Pick what qualifies, and keep nothing of it."""
+        return await asyncio.to_thread(integrate, self.bare(repo), base, batch, works)
+
     async def integrate(self, repo: Path, base: str, batch: str, number: int, works: Sequence[Work]) -> Integrated:
         """Pick what qualifies, and keep the branch under a ref. Again gives the same branch, to the byte."""
-        bare = self.bare(repo)
-        result = await asyncio.to_thread(integrate, bare, base, batch, works)
-        await git(bare, "update-ref", f"refs/supervisor/{batch}/integrated/{number}", result.head)
+        result = await self.pick(repo, base, batch, works)
+        await self.keep_integrated(repo, batch, number, result.head)
         return result
+
+    async def keep_integrated(self, repo: Path, batch: str, number: int, head: str) -> None:
+        await git(self.bare(repo), "update-ref", f"refs/supervisor/{batch}/integrated/{number}", head)
+
+    async def replay(self, repo: Path, onto: str, commits: Sequence[str]) -> Replayed:
+        """The same commits on another one, as far as they can be picked. Nothing of it is kept."""
+        return await asyncio.to_thread(replay, self.bare(repo), onto, commits)
+
+    async def patch(self, repo: Path, sha: str) -> str:
+        """What a commit changes, for people and agents to read; the beginning of it, if it is long."""
+        shown = await git(self.bare(repo), "show", "--format=", "--no-ext-diff", "--no-textconv", sha)
+        return shown[:MAX_PATCH].decode(errors="replace")
 
     async def land_once(self, repo: Path, sha: str, batch: str, number: int) -> str:
         """The batch's branch in a person's repository; asked again, the same name, whatever was done to it since."""

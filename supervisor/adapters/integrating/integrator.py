@@ -1,32 +1,62 @@
-"""From a drained batch to a branch in a person's repository, in steps that can each be taken again."""
+"""From a drained batch to a branch in a person's repository, in steps that can each be taken again.
 
+    gather, pick ─► what breaks a test with the rest is left out ─► is judgement wanted? ─► an agent, as job 0
+                                                                          │ no                  │ it is over
+                                                                          ▼                     ▼
+                          landed: a branch, never checked out ◄──── what stands ◄──── its branch is checked
+
+What a step decided is on the integration's desk before the next one begins, so a crash at any place leads to the same
+branch: picking is deterministic, and what is not, the tests' word and what people do meanwhile, is remembered.
+"""
+
+from dataclasses import replace
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.integrating.gathering import gather
+from supervisor.adapters.integrating.asking import Asking
+from supervisor.adapters.integrating.checking import IntegratorsCheck
+from supervisor.adapters.integrating.desk import Desk
+from supervisor.adapters.integrating.mechanical import MachinePass
+from supervisor.adapters.integrating.proving import Prover
+from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.layout import Layout
 from supervisor.errors import GitFailed, Refused
 from supervisor.flow.batches import unmerged
 from supervisor.model.batch import Batch
-from supervisor.ports import Integration
+from supervisor.ports import Integration, Judgement
 
 
 class BranchIntegrator:
-    def __init__(self, store: GitStore, layout: Layout) -> None:
+    def __init__(self, store: GitStore, layout: Layout, trials: Trials) -> None:
+        prover = Prover(trials)
         self._store, self._layout = store, layout
+        self._machine = MachinePass(store, layout, prover)
+        self._asking = Asking(store, layout)
+        self._check = IntegratorsCheck(store, layout, prover)
 
-    async def integrate(self, batch: Batch, number: int) -> Integration:
-        works = await gather(self._store, self._layout, batch)
-        done = await self._store.integrate(Path(batch.repo), batch.base, batch.id, number, works)
-        return await self._landed(batch, number, Integration({**unmerged(batch), **done.jobs}, head=done.head))
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        desk = Desk(self._layout.integration(batch.id, number))
+        made = await desk.read("result", Integration) or await self._made(batch, number, desk)
+        return made if isinstance(made, Judgement) else await self._landed(batch, number, made)
+
+    async def _made(self, batch: Batch, number: int, desk: Desk) -> Integration | Judgement:
+        works = await self._machine.works(batch, desk)
+        done = await self._machine.branch(batch, number, works)
+        if batch.integrator is None and (wanted := await self._asking.judgement(batch, desk, works, done)):
+            return wanted
+        taken = await self._check.taken(batch, works, done)
+        await self._store.keep_integrated(Path(batch.repo), batch.id, number, taken.head)
+        made = Integration({**unmerged(batch), **taken.jobs}, head=taken.head, problems=taken.problems)
+        await desk.write("result", made)
+        return made
 
     async def _landed(self, batch: Batch, number: int, made: Integration) -> Integration:
         """A repository that can't be written is a person's to mend: the branch is kept in ours all the same."""
         if made.head == batch.base:
-            return Integration(made.ledger, problems=made.problems)
+            return replace(made, head="")
         try:
             branch = await self._store.land_once(Path(batch.repo), made.head, batch.id, number)
         except (GitFailed, Refused) as failed:
             problem = f"the branch could not be made in {batch.repo}: {failed.message}"
-            return Integration(made.ledger, "", made.head, (*made.problems, problem))
-        return Integration(made.ledger, branch, made.head, made.problems)
+            return replace(made, problems=(*made.problems, problem))
+        return replace(made, branch=branch)

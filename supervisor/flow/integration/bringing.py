@@ -1,12 +1,14 @@
 """Which jobs bring work to an integration, what it really is, and why it may not go in. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from supervisor.flow.integration.ledger import ChangeRow
 from supervisor.flow.integration.work import Change, Evidence, Work, brought
 from supervisor.flow.policy import Allowed, kind_of, may_edit
 from supervisor.model.batch import Batch
 from supervisor.model.job import UNPROVEN, Job
+from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import ChangeClaim
 from supervisor.model.publication import Outcome as Report
@@ -49,3 +51,14 @@ def why_not(batch: Batch, job: Job, changes: Sequence[Change]) -> str:
     allowed = Allowed(batch.profile.allow_paths, batch.profile.deny_paths)
     paths = (path for change in changes for path in change.paths)
     return next((f"it edits {path}, which agents may not" for path in paths if not may_edit(path, allowed)), "")
+
+
+def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
+    """The tests that were seen to pass, and so must pass on a branch: those that needed no work, and those whose work
+    is on it. None where nothing is verified."""
+    if batch.role != "tester" or not batch.profile.verify_runs:
+        return ()
+    there = {row.change.job for row in rows if row.fate in (Fate.MERGED, Fate.DUPLICATE)}
+    proved = (job for job in batch.touched.values() if job.verification == "verified" and job.outcome in SUCCESSES)
+    tests = [(job.number, job.test) for job in proved if not job.head or job.number in there]
+    return tuple(test for _, test in sorted(tests))

@@ -19,6 +19,9 @@ class ChangeRow:
     detail: str = ""
     #: what it has become on the branch
     commit: str = ""
+    #: for a conflict: where, and the changes picked before that touch the same paths
+    paths: tuple[str, ...] = ()
+    rivals: tuple[Change, ...] = ()
 
 
 def change_rows(
@@ -52,7 +55,7 @@ def _rows_of(picked: Picked, commits: Mapping[str, str]) -> Iterable[ChangeRow]:
             leader = group.leader
             yield ChangeRow(change, Fate.DUPLICATE, f"the same as {leader.sha} of job {leader.job}", commit)
         else:
-            yield ChangeRow(change, picked.fate, detail, commit)
+            yield ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
 
 
 def _detail(picked: Picked) -> str:

@@ -24,6 +24,8 @@ class Change:
     paths: tuple[str, ...]
     #: the same for the same edit, wherever it stands in its files; whitespace counts
     patch_id: str
+    #: the same for the same lines, added and removed in whatever file; "" where there are none
+    alike_id: str = ""
 
     @property
     def is_test(self) -> bool:

@@ -1,0 +1,56 @@
+"""Prepares what an integrator's agent is asked: a checkout of the machine's branch, and its task by the prompt."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from supervisor.adapters.git.picking import Integrated
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.integrating.desk import Desk
+from supervisor.adapters.integrating.gathering import read_report
+from supervisor.adapters.layout import Layout
+from supervisor.adapters.orders import run_command
+from supervisor.flow.integration.bringing import must_pass
+from supervisor.flow.integration.judging import Questions, Raised, questions, task
+from supervisor.flow.integration.work import Work
+from supervisor.model.attempt import AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.ports import Judgement
+
+#: so many patches of conflicts are shown
+MOST_PATCHES = 50
+
+
+class Asking:
+    def __init__(self, store: GitStore, layout: Layout) -> None:
+        self._store, self._layout = store, layout
+
+    async def judgement(self, batch: Batch, desk: Desk, works: Sequence[Work], done: Integrated) -> Judgement | None:
+        """None where nothing is left to judge."""
+        if not batch.profile.integrator:
+            return None
+        raised = await asyncio.to_thread(lambda: tuple(self._raised(batch)))
+        asked = questions(done.changes, done.commits, raised)
+        if not asked.why:
+            return None
+        await self._prepare(batch, desk, works, done, asked)
+        return Judgement(asked.why)
+
+    async def _prepare(
+        self, batch: Batch, desk: Desk, works: Sequence[Work], done: Integrated, asked: Questions
+    ) -> None:
+        repo, by_job = Path(batch.repo), {work.job: work for work in works}
+        shown = [row.change.sha for row in asked.conflicts[:MOST_PATCHES]]
+        patches = {sha: await self._store.patch(repo, sha) for sha in shown}
+        tests = dict.fromkeys(
+            [*must_pass(batch, done.changes), *(by_job[row.change.job].test for row in asked.conflicts)]
+        )
+        run = run_command(batch.profile, *tests, times=len(tests)) if tests else ""
+        await desk.write(desk.task.stem, task(batch.id, asked, by_job, patches, run))
+        await self._store.checkout(repo, done.head, desk.source)
+
+    def _raised(self, batch: Batch) -> Iterator[Raised]:
+        for job in batch.jobs():
+            report = read_report(self._layout, AttemptKey(batch.id, job.number, job.attempts)) if job.claim else None
+            for escalation in report.escalations if report else ():
+                yield Raised(job.number, escalation)

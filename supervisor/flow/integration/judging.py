@@ -1,0 +1,116 @@
+"""Whether a branch wants an agent's judgement, and what the agent is then asked. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from supervisor.flow.integration.ledger import ChangeRow
+from supervisor.flow.integration.work import Change, Work
+from supervisor.model.ledger import Fate
+from supervisor.model.publication import Escalation
+
+#: so many changes alike, in so many files, are one matter
+ALIKE, FILES = 3, 2
+#: so many fixes of the implementation want an order
+RANKED = 2
+_ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An agent's word that something beyond its own test needs attention."""
+
+    job: int
+    escalation: Escalation
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    conflicts: tuple[ChangeRow, ...]
+    #: the fixes on the branch, best first
+    ranking: tuple[Change, ...]
+    repeated: tuple[tuple[Change, ...], ...]
+    raised: tuple[Raised, ...]
+
+    @property
+    def why(self) -> str:
+        """What there is to judge; "" if there is nothing."""
+        fixes = len(self.ranking) if len(self.ranking) >= RANKED else 0
+        counts = (
+            (len(self.conflicts), "conflict", "conflicts"),
+            (fixes, "fix to rank", "fixes to rank"),
+            (len(self.repeated), "repeated group", "repeated groups"),
+            (len(self.raised), "escalation", "escalations"),
+        )
+        return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
+
+
+def questions(rows: Sequence[ChangeRow], commits: Sequence[str], raised: Iterable[Raised]) -> Questions:
+    """`rows` of the mechanical pass, and the commits of its branch in their order."""
+    holders: dict[str, Change] = {}
+    for row in rows:
+        if row.fate is Fate.MERGED and not row.change.is_test:
+            holders[row.commit] = row.change
+    return Questions(
+        conflicts=tuple(row for row in rows if row.fate is Fate.CONFLICT),
+        ranking=tuple(holders[commit] for commit in commits if commit in holders),
+        repeated=repeated(row.change for row in rows if row.fate in _ON_BRANCH),
+        raised=tuple(raised),
+    )
+
+
+def repeated(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
+    """Groups of changes that bring the same lines to different files; the same patch many times is one change."""
+    groups: dict[str, dict[str, Change]] = {}
+    for change in changes:
+        if change.alike_id:
+            groups.setdefault(change.alike_id, {}).setdefault(change.patch_id, change)
+    found = (tuple(group.values()) for group in groups.values())
+    return tuple(group for group in found if len(group) >= ALIKE and len(_files(group)) >= FILES)
+
+
+def task(
+    batch: str, asked: Questions, works: Mapping[int, Work], patches: Mapping[str, str], run: str
+) -> dict[str, object]:
+    """What the integrator's agent finds in `integration.json`."""
+
+    def named(change: Change) -> dict[str, object]:
+        return {"job": f"{batch}.{change.job}", "change": change.sha, "test": works[change.job].test}
+
+    return {
+        "schema_version": 1,
+        "conflicts": [
+            {
+                **named(row.change),
+                "kind": row.change.kind,
+                "subject": row.change.subject,
+                "paths": row.paths,
+                "with": [named(rival) for rival in row.rivals],
+                "patch": patches.get(row.change.sha, ""),
+            }
+            for row in asked.conflicts
+        ],
+        "ranking": [change.sha for change in asked.ranking],
+        "repeated": [
+            {
+                "tests": sorted({works[change.job].test for change in group}),
+                "changes": [change.sha for change in group],
+                "paths": sorted(_files(group)),
+            }
+            for group in asked.repeated
+        ],
+        "escalations": [
+            {
+                "job": f"{batch}.{each.job}",
+                "kind": each.escalation.kind,
+                "title": each.escalation.title,
+                "detail_markdown": each.escalation.detail,
+                "locations": each.escalation.locations,
+            }
+            for each in asked.raised
+        ],
+        "run": run,
+    }
+
+
+def _files(group: Iterable[Change]) -> set[str]:
+    return {path for change in group for path in change.paths}

@@ -1,0 +1,142 @@
+"""From a drained batch to a branch in the person's repository, by machine alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from supervisor.model.ledger import Fate
+from supervisor.model.outcome import Outcome
+from tests.adapters.agent_clone import git
+from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, Workshop, fates
+
+NOTE = ("[IMPROVE_TEST] Say more", {"test_more__py": "def test_more():\n    pass\n"})
+
+
+def unverified(workshop: Workshop) -> Workshop:
+    """Where no test is run: what is picked is what counts."""
+    workshop.profile = replace(workshop.profile, verify_runs=0)
+    return workshop
+
+
+async def test_the_ledger_has_one_row_for_each_job_and_the_branch_what_qualifies(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}), NOTE)
+    workshop.job(HALF, ("[FIX_IMPL] Quarter", {"app__py": QUARTERED}))
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double too", {"app__py": DOUBLED}))
+    workshop.job(SANE, NOTE, verification="flaky", reason="passed 1 of 2", outcome=Outcome.FAILED, claim="failed")
+    workshop.job(SANE, NOTE, claim="", outcome=Outcome.LOST, verification="")
+    workshop.job(SANE, ("[FIX_IMPL] Force", {"conftest__py": "x = 1\n"}), verification="not-needed")
+    workshop.idle(SANE)
+    workshop.idle(SANE, outcome=Outcome.CANCELLED, claim="", detail="cancelled by ann")
+    workshop.job(SANE, NOTE, said={"changes": {"IMPROVE_TEST": {"status": "SUCCEEDED"}}, "errored": True})
+
+    done = await workshop.integrate()
+
+    assert list(fates(done).values()) == [
+        Fate.MERGED,
+        Fate.MERGED,
+        Fate.CONFLICT,
+        Fate.DUPLICATE,
+        Fate.REJECTED,
+        Fate.RESCUED,
+        Fate.REJECTED,
+        Fate.EMPTY,
+        Fate.CANCELLED,
+        Fate.REJECTED,
+    ]
+    assert workshop.subjects(done.head) == [
+        "[TEST/DOC] 1 change from 1 job",
+        "[FIX_IMPL] Double",
+        "[FIX_IMPL] Halve",
+    ]
+    assert done.branch == "supervisor/b"
+    assert git(workshop.repo, "rev-parse", "supervisor/b") == done.head
+    assert done.ledger[5].detail == "flaky: passed 1 of 2"
+    assert "conftest.py" in done.ledger[7].detail
+    assert "app.py" in done.ledger[3].detail
+    assert (await workshop.integrate()) == done
+
+
+async def test_a_fix_of_a_test_that_edits_the_implementation_gets_a_commit_of_its_own(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_TEST] Double", {"app__py": DOUBLED}))
+    done = await workshop.integrate()
+    assert workshop.subjects(done.head) == ["[FIX_IMPL] Double"]
+    assert "FIX_TEST by 1" in git(workshop.bare, "log", "-1", "--format=%b", done.head)
+
+
+async def test_a_persons_checkout_is_not_touched(tmp_path: Path) -> None:
+    """Neither its files nor its index, HEAD or stash, with uncommitted work in all of them."""
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    repo = workshop.repo
+    (repo / "app.py").write_text("stashed\n")
+    git(repo, "stash", "push", "-q")
+    (repo / "app.py").write_text("staged\n")
+    git(repo, "add", "app.py")
+    (repo / "app.py").write_text("neither\n")
+    (repo / "new.py").write_text("untracked\n")
+
+    def seen() -> list[object]:
+        asked = [["status", "--porcelain"], ["stash", "list"], ["rev-parse", "HEAD"], ["symbolic-ref", "HEAD"]]
+        files = {path.name: path.read_bytes() for path in repo.iterdir() if path.is_file()}
+        return [files, (repo / ".git" / "index").read_bytes(), *(git(repo, *words) for words in asked)]
+
+    before = seen()
+    done = await workshop.integrate()
+    assert seen() == before
+    assert git(repo, "rev-parse", done.branch) == done.head
+
+
+async def test_a_name_that_is_taken_gets_a_number_and_one_branch_is_made_whatever_is_asked(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    git(workshop.repo, "branch", "supervisor/b", workshop.base)
+    first = await workshop.integrate()
+    assert first.branch == "supervisor/b-2"
+    assert git(workshop.repo, "rev-parse", "supervisor/b") == workshop.base
+    git(workshop.repo, "branch", "-m", first.branch, "mine")
+    assert await workshop.integrate() == first
+    assert git(workshop.repo, "branch", "--list", "supervisor/*").split() == ["supervisor/b"]
+
+
+async def test_a_repository_that_is_gone_is_a_problem_and_not_the_end(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.repo.rename(tmp_path / "elsewhere")
+    done = await workshop.integrate()
+    assert done.branch == ""
+    assert fates(done) == {1: Fate.MERGED}
+    assert "the branch could not be made" in done.problems[0]
+    assert workshop.subjects(done.head) == ["[FIX_IMPL] Double"]
+
+
+async def test_where_nothing_is_merged_there_is_no_branch(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.idle(SANE)
+    done = await workshop.integrate()
+    assert (done.branch, done.head, fates(done)) == ("", "", {1: Fate.EMPTY})
+    assert git(workshop.repo, "branch", "--list", "supervisor/*") == ""
+
+
+async def test_what_breaks_a_test_together_with_other_work_is_left_out_and_named(tmp_path: Path) -> None:
+    """Each is right by itself. The tests that were seen to pass must pass on the branch, all of them."""
+    workshop = await Workshop(tmp_path).opened()
+    workshop.idle(SANE)
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.job(SANE, ("[FIX_IMPL] Be polite", {"app__py": POLITE}))
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+
+    done = await workshop.integrate()
+
+    assert fates(done) == {1: Fate.EMPTY, 2: Fate.MERGED, 3: Fate.REJECTED, 4: Fate.MERGED}
+    assert f"breaks {SANE} on the branch" in done.ledger[3].detail
+    assert workshop.subjects(done.head) == ["[FIX_IMPL] Double", "[FIX_IMPL] Halve"]
+    assert not list((workshop.layout.state_dir / "verify" / "trials").glob("*"))
+
+
+async def test_a_test_that_fails_without_any_work_is_no_fault_of_the_branch(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path).opened()
+    workshop.idle(HALF)  # says that it passes, and does not
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    assert fates(await workshop.integrate()) == {1: Fate.EMPTY, 2: Fate.MERGED}
