@@ -154,6 +154,7 @@ async def test_an_agent_without_its_work_directory_leaves_the_word_to_the_next(t
 STARTED = '{"event": "progress", "kind": "started", "step": "preparing"}\n'
 TRANSFER = '{"event": "progress", "kind": "started", "step": "transferring_project"}\n'
 GROUP = '{"event": "error", "error_class": "ConcurrencyExceptionGroup", "message": "Failed to push git repo"}\n'
+LOCK = '{"event": "error", "error_class": "HostError", "message": "Remote host lock command exited"}\n'
 DROPPED = '{"event": "error", "error_class": "HostConnectionError", "message": "Failed to connect to host"}\n'
 
 
@@ -163,6 +164,8 @@ DROPPED = '{"event": "error", "error_class": "HostConnectionError", "message": "
         (STARTED + TRANSFER + GROUP, True, "timeout"),
         (STARTED + TRANSFER + DROPPED, True, "timeout"),
         (STARTED + DROPPED, True, "provider"),
+        (LOCK, True, "provider"),
+        (LOCK, False, "refused"),
         (STARTED + GROUP, True, "refused"),
         (STARTED + TRANSFER + GROUP, False, "refused"),
     ],

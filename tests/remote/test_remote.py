@@ -139,6 +139,7 @@ async def test_hosts_that_go_away_while_agents_are_made_there(tmp_path: Path) ->
             await asyncio.to_thread(host.start)
         await finished(here)
 
+        assert not [event for event in here.of(ev.LaunchFailed) if event.reason == "refused"]
         assert outcomes(here) == ["improved"] * 4
         assert not [event for event in here.of(ev.JobRequeued) if event.counts]
         assert "double" not in made.lives.read_text()

@@ -38,6 +38,8 @@ REASONS: Mapping[str, MngrReason] = {
     "ResourceAllocationError": "provider",
     "CommandTimeoutError": "timeout",
 }
+#: what comes of a connection that is lost while a create waits for its host's lock: nothing was done yet
+LOCK_TROUBLE = frozenset({"HostError", "LockNotHeldError", "LockLostError"})
 CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
 #: versions before 0.3 print errors as words only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
@@ -109,11 +111,15 @@ def failure(verb: str, answer: Answer) -> MngrFailed:
 
 
 def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
-    """A host that goes away in the middle of a create sounds just like a refusal, and may have got its agent."""
+    """A host that goes away sounds just like a refusal; in the middle of a create it may have got its agent."""
     failed = failure("create", answer)
-    steps = {str(e.get("step")) for e in events(answer.stdout) if e.get("kind") == "started"}
-    if is_remote and steps - {"preparing"} and failed.reason in ("provider", "refused"):
+    if not is_remote or failed.reason not in ("provider", "refused"):
+        return failed
+    told = list(events(answer.stdout))
+    if {str(e.get("step")) for e in told if e.get("kind") == "started"} - {"preparing"}:
         return MngrFailed(failed.message, reason="timeout")
+    if any(e.get("event") == "error" and e.get("error_class") in LOCK_TROUBLE for e in told):
+        return MngrFailed(failed.message, reason="provider")
     return failed
 
 
