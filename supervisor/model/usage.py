@@ -20,19 +20,19 @@ class Usage:
         return self.input + self.output + self.cached
 
     def __add__(self, other: "Usage") -> "Usage":
-        return self._combined(other, +1)
+        return self._combined(other, +1, other.model or self.model)
 
     def __sub__(self, other: "Usage") -> "Usage":
-        return self._combined(other, -1)
+        return self._combined(other, -1, self.model)
 
-    def _combined(self, other: "Usage", sign: int) -> "Usage":
+    def _combined(self, other: "Usage", sign: int, model: str) -> "Usage":
         return Usage(
             input=self.input + sign * other.input,
             output=self.output + sign * other.output,
             cached=self.cached + sign * other.cached,
             tool_calls=self.tool_calls + sign * other.tool_calls,
             errors=self.errors + sign * other.errors,
-            model=other.model or self.model,
+            model=model,
         )
 
 

@@ -144,7 +144,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 def _attention(batch: Batch) -> Iterator[View]:
     """What waits for a person, or for the provider of a model."""
-    for job in batch.touched.values():
+    for job in (*batch.touched.values(), *([batch.integrator] if batch.integrator else [])):
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
         elif job.hindrance and not job.state.is_over:

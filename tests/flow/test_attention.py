@@ -154,7 +154,8 @@ def test_usage_is_a_total_and_counts_once_over_all_attempts() -> None:
     hears(world, ev.UsageCounted, input=40, output=3, cached=90, tool_calls=2, errors=1, model="a")
     for _ in range(3):
         world.do(*(type(effect) for effect in list(world.asked)))
-    hears(world, ev.UsageCounted, input=5, output=5, cached=0, model="b")
-    assert world.job().usage == world.batch().usage == Usage(45, 8, 90, 2, 1, "b")
+    hears(world, ev.UsageCounted, input=5, output=5, cached=0, model="a")
+    hears(world, ev.UsageCounted, input=6, output=5, cached=0, model="b")
+    assert world.job().usage == world.batch().usage == Usage(46, 8, 90, 2, 1, "b")
     assert world.refuses(ev.UsageCounted(world.now, *key, 99)), "its agent is put away"
     assert replayed(world.events) == world.state
