@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from supervisor.cli.tutorial_command import install_command
 from supervisor.cli.tutorial_view import view
+from supervisor.cli.tutorial_writing import fill, sync
 
 if TYPE_CHECKING:
     from supervisor.e2e.tutorial.check import Report
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 app = typer.Typer(name="tutorial", help="A tutorial script and the tests that prove it.", no_args_is_help=True)
 
 app.command()(view)
+app.command()(fill)
+app.command()(sync)
+app.command()(install_command)
 
 Script = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The tutorial script.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]

@@ -1,0 +1,24 @@
+"""`supervisorctl tutorial install-command`: a Claude Code slash command, for a repository of one's own. No daemon."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from supervisor.errors import Refused
+
+NAME = "sync-tutorial-to-e2e-tests.md"
+
+Directory = Annotated[Path, typer.Argument(metavar="[DIR]", exists=True, file_okay=False, help="The repository.")]
+
+
+def install_command(directory: Directory = Path()) -> None:
+    """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. One that was changed there is left alone."""
+    shipped = (files("supervisor.e2e.tutorial") / NAME).read_text(encoding="utf-8")
+    path = directory / ".claude" / "commands" / NAME
+    if path.exists() and path.read_text(encoding="utf-8") != shipped:
+        raise Refused(f"{path} is there and is not as we ship it", hint="move it away to get ours")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(shipped, encoding="utf-8")
+    print(path)
