@@ -1,0 +1,138 @@
+"""Offers a batch's branch for review: pushed to the configured remote, and a draft pull request at GitHub.
+
+Theory of operation. Each try starts from nothing: is there a pull request of this branch? If so, that is it. Else the
+branch is pushed (again is fine), and the pull request made. So a try whose answer was lost, a daemon that was killed
+and one that is asked twice all come to the same one. What may help is tried again with back-off, for as long as
+`Patience` says and no sooner than GitHub wants; then the problem is told, and nothing else fails for it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+
+from supervisor.adapters.git.pushing import Remote, empty_commit, push, remote_of
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.github import Draft, GitHub, GitHubFailed, PullRequest
+from supervisor.errors import GitFailed, SupervisorError
+from supervisor.model.batch import Batch
+from supervisor.observe import report_fold, report_offer
+from supervisor.observe.report import AttemptFiles, History, Report
+from supervisor.ports.review import Offer
+
+log = structlog.get_logger()
+
+LANDED = "supervisor/"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long it is tried."""
+
+    seconds: float = 900.0
+    first: float = 2.0
+    longest: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """As configured."""
+
+    api_url: str
+    token: str
+    remote: str = "origin"
+    #: `owner/name` by profile, where the remote's URL does not say it
+    repositories: Mapping[str, str] | None = None
+    #: the branch to merge into; "": the repository's own
+    base: str = ""
+
+    def trusts(self, remote: Remote) -> bool:
+        """Whether the token may be sent there: to the host of the API, or to the one it speaks for."""
+        api = (urlsplit(self.api_url).hostname or "").lower()
+        return remote.host in (api, api.removeprefix("api.")) and (
+            remote.url.startswith("https://") or remote.host in ("127.0.0.1", "localhost")
+        )
+
+
+class GitHubPullRequests:
+    def __init__(
+        self,
+        where: Where,
+        store: GitStore,
+        files: Callable[[], AttemptFiles],
+        *,
+        patience: Patience | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._where, self._store, self._files = where, store, files
+        self._patience, self._timeout = patience or Patience(), timeout
+
+    async def open(self, batch: Batch, head: str) -> Offer:
+        try:
+            report = await asyncio.to_thread(self._report, batch)
+            if not report_offer.is_worth_it(report):
+                return Offer()
+            return Offer((await self._patiently(batch, report, head)).url)
+        except (SupervisorError, OSError) as failed:
+            log.warning("no pull request was opened", batch=batch.id, why=str(failed))
+            hint = f" ({failed.hint})" if isinstance(failed, SupervisorError) and failed.hint else ""
+            return Offer(problems=(f"no pull request was opened: {failed}{hint}",))
+
+    def _report(self, batch: Batch) -> Report:
+        return report_fold.report(batch, History(), report_fold.kept(self._files(), batch), time.time())
+
+    async def _patiently(self, batch: Batch, report: Report, head: str) -> PullRequest:
+        patience, wait = self._patience, self._patience.first
+        deadline = time.monotonic() + patience.seconds
+        remote = await remote_of(Path(batch.repo), self._where.remote)
+        while True:
+            try:
+                return await self._opened(batch, report, head, remote)
+            except (GitHubFailed, GitFailed) as failed:
+                again = failed.again if isinstance(failed, GitHubFailed) else _push_again(failed)
+                if again is None or time.monotonic() + max(again, wait) > deadline:
+                    raise
+                log.info("GitHub is asked again", batch=batch.id, why=str(failed), seconds=max(again, wait))
+            await asyncio.sleep(max(again, wait))
+            wait = min(2 * wait, patience.longest)
+
+    async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:
+        branch = batch.branch or f"{LANDED}{batch.id}"
+        repository = (self._where.repositories or {}).get(batch.profile.name) or remote.repository
+        async with GitHub(self._where.api_url, repository, self._where.token, timeout=self._timeout) as github:
+            if (there := await github.of_branch(branch)) is not None:
+                return there
+            into = self._where.base or await github.default_branch()
+            await self._pushed(batch, head, branch, remote)
+            earlier = _earlier(await github.open_ones(), batch)
+            body = report_offer.body(report, earlier.number if earlier else None)
+            return await github.create(Draft(report_offer.title(report), body, branch, into))
+
+    async def _pushed(self, batch: Batch, head: str, branch: str, remote: Remote) -> None:
+        """Where nothing was merged, an empty commit: GitHub wants a difference."""
+        bare = self._store.bare(Path(batch.repo))
+        if head in ("", batch.base):
+            message = f"Batch {batch.id}: nothing was merged, and something was escalated\n"
+            head = await empty_commit(bare, batch.base, message, batch.created_at)
+        token = self._where.token if self._where.trusts(remote) else ""
+        await push(bare, remote, head, branch, token)
+
+
+def _push_again(failed: GitFailed) -> float | None:
+    """A branch of that name with other work is never overwritten; anything else may be a matter of time."""
+    refused = ("rejected", "non-fast-forward", "failed to push some refs", "denied", "not found", "uthentication")
+    return None if any(word in failed.message for word in refused) else 0.0
+
+
+def _earlier(found: list[PullRequest], batch: Batch) -> PullRequest | None:
+    """Of the same profile and not of this batch; the newest."""
+    for each in found:
+        if (known := report_offer.marked(each.body)) is not None and each.branch.startswith(LANDED):
+            profile, of_batch = known
+            if profile == batch.profile.name and of_batch != batch.id:
+                return each
+    return None

@@ -1,0 +1,259 @@
+"""One pull request for a batch, whatever GitHub, the network and the daemon do meanwhile."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from immutables import Map
+
+from supervisor.adapters.git.pushing import parsed
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.pull_requests import GitHubPullRequests, Patience, Where
+from supervisor.model.batch import Batch
+from supervisor.model.ledger import Fate, LedgerRow
+from tests.adapters.agent_clone import commit, git
+from tests.adapters.github_server import TOKEN, Failure, FakeGitHub, github
+from tests.observe.night import TESTS, Files, a_night
+from tests.waiting import until
+
+BRANCH = "supervisor/b"
+IMPATIENT = Patience(seconds=3.0, first=0.01, longest=0.05)
+
+
+@dataclass
+class Stage:
+    github: FakeGitHub
+    batch: Batch
+    #: what was merged
+    head: str
+    remote: Path
+    store: GitStore
+
+    def device(self, *, token: str = TOKEN, timeout: float = 5.0, files: Files | None = None) -> GitHubPullRequests:
+        where = Where(self.github.url, token, repositories={"overnight": "ann/shop"})
+        return GitHubPullRequests(where, self.store, lambda: files or Files(), patience=IMPATIENT, timeout=timeout)
+
+    def pushed(self, branch: str = BRANCH) -> str:
+        return git(self.remote, "rev-parse", "-q", "--verify", f"refs/heads/{branch}")
+
+    @property
+    def creations(self) -> int:
+        return sum(method == "POST" for method, _ in self.github.asked)
+
+
+@asynccontextmanager
+async def stage(home: Path) -> AsyncIterator[Stage]:
+    """A person's repository with a remote, the daemon's own copy of it, and a batch that is integrated."""
+    repo, remote = home / "repo", home / "ann" / "shop.git"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    base = commit(repo, "first", app__py="one\n")
+    remote.parent.mkdir()
+    git(home, "clone", "-q", "--bare", str(repo), str(remote))
+    git(repo, "remote", "add", "origin", str(remote))
+    store = GitStore(home / "state")
+    await store.snapshot(repo, base, "b")
+    work = home / "state" / "batches" / "b" / "source"
+    head = commit(work, "[FIX_IMPL] Two", app__py="two\n")
+    git(work, "push", "-q", str(store.bare(repo)), "HEAD:refs/supervisor/b/integrated/1")
+    sealed = a_night().sealed
+    assert sealed is not None
+    with github() as known:
+        yield Stage(known, replace(sealed, repo=str(repo), base=base), head, remote, store)
+
+
+async def test_the_branch_is_pushed_and_a_draft_is_opened(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        offer = await on.device().open(on.batch, on.head)
+        assert (offer.pull_request, offer.problems) == (f"{on.github.url}/ann/shop/pull/1", ())
+        assert on.pushed() == on.head
+        asked = on.github.body
+        assert (asked["head"], asked["base"], asked["draft"]) == (BRANCH, "main", True)
+        assert asked["title"] == "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 3 escalated"
+
+
+async def test_asked_again_it_is_the_same_one(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        first = await on.device().open(on.batch, on.head)
+        assert await on.device().open(on.batch, on.head) == first
+        assert on.creations == 1
+        on.github.pulls[0]["state"] = "closed"
+        assert await on.device().open(on.batch, on.head) == first
+
+
+TROUBLES = {
+    "500": [Failure(500)],
+    "503 at every second request": [Failure(503), Failure(502, method="POST"), Failure(503, method="GET")],
+    "429": [Failure(429, {"Retry-After": "0"})],
+    "403 of a rate limit": [Failure(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "0"})],
+    "no answer": [Failure(trouble="drop", method="POST")],
+    "an answer that is lost after the creation": [Failure(trouble="lost", method="POST")],
+    "500 and lost": [Failure(500, method="POST"), Failure(trouble="lost", method="POST")],
+    "an answer that is no JSON": [Failure(trouble="garbage")],
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+async def test_one_pull_request_is_opened_through(tmp_path: Path, trouble: str) -> None:
+    async with stage(tmp_path) as on:
+        on.github.fail(*TROUBLES[trouble])
+        offer = await on.device().open(on.batch, on.head)
+        assert (offer.pull_request, offer.problems) == (f"{on.github.url}/ann/shop/pull/1", ())
+        assert len(on.github.pulls) == 1
+        assert not on.github.failures
+
+
+async def test_a_github_that_hangs_is_not_waited_for_and_asked_again(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        on.github.fail(Failure(trouble="hang"), Failure(trouble="hang", method="POST"))
+        assert (await on.device(timeout=0.3).open(on.batch, on.head)).pull_request
+        assert len(on.github.pulls) == 1
+
+
+async def test_a_daemon_that_is_killed_at_the_creation_finds_it_again(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        on.github.fail(Failure(trouble="hang", method="POST"))
+        killed = asyncio.create_task(on.device().open(on.batch, on.head))
+        await until("it is asked to create one", lambda: on.creations)
+        killed.cancel()
+        await asyncio.wait([killed])
+        on.github.add(BRANCH)  # it had arrived
+        assert (await on.device().open(on.batch, on.head)).pull_request.endswith("/pull/1")
+        assert len(on.github.pulls) == 1
+
+
+GIVEN_UP = {
+    "down for good": ([Failure(500)] * 500, "GitHub answers 500"),
+    "a limit for an hour": ([Failure(429, {"Retry-After": "3600"})], "asked too often"),
+    "refused": ([Failure(422, method="POST", message="No commits between main and it")], "No commits between"),
+    "an answer without end": ([Failure(trouble="huge")], "too large"),
+}
+
+
+@pytest.mark.parametrize("case", GIVEN_UP)
+async def test_what_can_not_be_opened_is_told_and_fails_nothing(tmp_path: Path, case: str) -> None:
+    failures, says = GIVEN_UP[case]
+    async with stage(tmp_path) as on:
+        on.github.fail(*failures)
+        started = time.monotonic()
+        offer = await on.device().open(on.batch, on.head)
+        assert (offer.pull_request, len(offer.problems)) == ("", 1)
+        assert says in offer.problems[0]
+        assert time.monotonic() - started < 20
+
+
+async def test_a_token_that_is_not_accepted_is_told_and_not_tried_again(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        offer = await on.device(token="wrong").open(on.batch, on.head)
+        assert offer.problems == (
+            "no pull request was opened: GitHub does not accept the token (renew the credential)",
+        )
+        assert len(on.github.asked) == 1
+
+
+async def test_a_branch_of_that_name_with_other_work_is_never_overwritten(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        other = commit(Path(on.batch.repo), "somebody else's", app__py="three\n")
+        git(Path(on.batch.repo), "push", "-q", "origin", f"HEAD:refs/heads/{BRANCH}")
+        offer = await on.device().open(on.batch, on.head)
+        assert "git push failed" in offer.problems[0]
+        assert (on.pushed(), on.creations) == (other, 0)
+
+
+async def test_last_nights_pull_request_of_the_profile_is_named(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        mark = "<!-- agent-supervisor profile={} batch={} -->\nx".format
+        on.github.add("supervisor/old", body=mark("overnight", "old"))
+        on.github.add("supervisor/other", body=mark("daily", "other"))
+        on.github.add("supervisor/fork", body=mark("overnight", "fork"), repository="eve/shop")
+        on.github.add("feature", body=mark("overnight", "mine"))
+        on.github.add("supervisor/closed", body=mark("overnight", "closed"), state="closed")
+        await on.device().open(on.batch, on.head)
+        assert "Supersedes #1, of the same profile." in on.github.body["body"]
+
+
+async def test_where_nothing_was_merged_escalations_are_told_on_an_empty_commit(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        nothing = Map({number: LedgerRow(Fate.EMPTY) for number in range(1, TESTS + 1)})
+        batch = replace(on.batch, ledger=nothing, branch="")
+        assert (await on.device().open(batch, "")).pull_request
+        pushed = on.pushed()
+        assert git(on.remote, "rev-parse", f"{pushed}^") == batch.base
+        assert git(on.remote, "diff", "--name-only", batch.base, pushed) == ""
+        on.github.pulls.clear()
+        await on.device().open(batch, batch.base)
+        assert on.pushed() == pushed
+
+
+async def test_where_there_is_nothing_to_tell_nobody_is_asked(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        nothing = Map({number: LedgerRow(Fate.EMPTY) for number in range(1, TESTS + 1)})
+        offer = await on.device(files=Files({})).open(replace(on.batch, ledger=nothing), "")
+        assert (offer.pull_request, offer.problems, on.github.asked) == ("", (), [])
+
+
+async def test_a_repository_without_drafts_gets_a_plain_one(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        on.github.drafts = False
+        assert (await on.device().open(on.batch, on.head)).pull_request
+        assert "draft" not in on.github.body
+
+
+async def test_a_repository_without_the_remote_is_told_so(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        git(Path(on.batch.repo), "remote", "remove", "origin")
+        offer = await on.device().open(on.batch, on.head)
+        assert "has no remote origin" in offer.problems[0]
+
+
+async def test_the_persons_repository_is_only_read(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        repo = Path(on.batch.repo)
+        (repo / "app.py").write_text("mine\n")
+        before = (
+            git(repo, "for-each-ref"),
+            git(repo, "status", "--porcelain"),
+            git(repo, "config", "--list", "--local"),
+        )
+        await on.device().open(on.batch, on.head)
+        after = (
+            git(repo, "for-each-ref"),
+            git(repo, "status", "--porcelain"),
+            git(repo, "config", "--list", "--local"),
+        )
+        assert before == after
+
+
+REMOTES = {
+    "git@github.com:ann/shop.git": ("github.com", "ann/shop", ""),
+    "ssh://git@github.com:22/ann/shop": ("github.com", "ann/shop", ""),
+    "https://github.com/ann/shop.git": ("github.com", "ann/shop", ""),
+    "https://bob:s%40cret@ghe.example/ann/shop/": ("ghe.example", "ann/shop", "bob:s@cret"),
+    "/srv/git/ann/shop.git": ("", "ann/shop", ""),
+}
+
+
+@pytest.mark.parametrize("url", REMOTES)
+def test_a_remote_says_where_it_is_and_whose(url: str) -> None:
+    remote = parsed(url)
+    assert (remote.host, remote.repository, remote.login) == REMOTES[url]
+    assert "s%40cret" not in remote.url
+
+
+@pytest.mark.parametrize(
+    ("api", "url", "trusted"),
+    [
+        ("https://api.github.com", "https://github.com/ann/shop", True),
+        ("https://ghe.example/api/v3", "https://ghe.example/ann/shop", True),
+        ("https://api.github.com", "https://evil.example/ann/shop", False),
+        ("https://api.github.com", "http://github.com/ann/shop", False),
+        ("https://api.github.com", "https://github.com.evil.example/ann/shop", False),
+        ("https://api.github.com", "/srv/git/shop.git", False),
+    ],
+)
+def test_the_token_goes_to_nobody_else(api: str, url: str, trusted: bool) -> None:
+    assert Where(api, TOKEN).trusts(parsed(url)) is trusted
