@@ -143,10 +143,12 @@ async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str,
     output, _ = await writer.communicate()
     per_second = (cpu_seconds() - cpu) / (time.monotonic() - since)
     late = resident_megabytes()
-    await asyncio.sleep(1.0)
+    written, ended = int(output) * agents, time.monotonic()
+    while (read := await ingested(logs, watched)) < written and time.monotonic() < ended + 30:
+        await asyncio.sleep(0.1)
     for task in beside:
         task.cancel()
-    found = {"written": float(output) * agents, "ingested": float(await ingested(logs, watched))}
+    found = {"written": float(written), "ingested": float(read), "all read after s": time.monotonic() - ended}
     found |= {"lines/s": found["written"] / seconds, "line lag p50 s": quantile(ages, 0.5)}
     found |= {"line lag p99 s": quantile(ages, 0.99), "loop lag p99 s": quantile(lags, 0.99)}
     found |= {"CPU of a core": per_second, "RSS early MB": early, "RSS late MB": late}

@@ -60,7 +60,9 @@ class Attention:
     def look(self) -> None:
         state = self._state()
         for name in [name for name in state.batches if name not in self._known_batches]:
-            self._logs.learn(state.batches[name].profile.env)
+            profile = state.batches[name].profile
+            self._logs.learn(profile.env)
+            self._logs.learn(profile.integrator_env)
         self._known_batches = set(state.batches)
         self._logs.watch(state.attempts)
         for attempt in state.attempts.values():
