@@ -124,7 +124,7 @@ class Workshop:
         for message, files in commits:
             body = "" if key.job == INTEGRATOR else f"\n\nby {key.job}"  # no two commits are the same
             head = commit(clone, message + body, **files)
-        git(self.bare, "fetch", "-q", str(start), f"{head}:{ref_of(key)}")
+        git(self.bare, "fetch", "-q", str(start), f"+{head}:{ref_of(key)}")
         git(start, "worktree", "remove", "--force", str(clone))
         kinds = {message[1:].partition("]")[0] for message, _ in commits}
         changes = {kind: {"status": "SUCCEEDED", "summary_markdown": f"{kind} by {key.job}"} for kind in kinds}

@@ -75,9 +75,17 @@ def _patch_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
 
 def _alike_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
     """Of the lines alone, but for how far they are indented: not of where they stand."""
-    lines = [line for edit in edits for line in _patch(repo, edit).splitlines() if line[:1] in (b"+", b"-")]
+    lines = [line for edit in edits for line in _edited_lines(repo, edit)]
     words = sorted(line[:1] + line[1:].strip() for line in lines if line[1:].strip())
     return hashlib.sha256(b"\n".join(words)).hexdigest() if words else ""
+
+
+def _edited_lines(repo: pygit2.Repository, edit: Edit) -> list[bytes]:
+    """Added and removed, with a sign each; none of a file that has no lines, or goes."""
+    new = repo.get(edit.new.id) if edit.new else None
+    if edit.old is None and isinstance(new, pygit2.Blob) and not new.is_binary:
+        return [b"+" + line for line in new.data.splitlines()]
+    return [line for line in _patch(repo, edit).splitlines() if line[:1] in (b"+", b"-")]
 
 
 def _patch(repo: pygit2.Repository, edit: Edit) -> bytes:
