@@ -144,7 +144,7 @@ async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str,
     per_second = (cpu_seconds() - cpu) / (time.monotonic() - since)
     late = resident_megabytes()
     written, ended = int(output) * agents, time.monotonic()
-    while (read := await ingested(logs, watched)) < written and time.monotonic() < ended + 30:
+    while (read := await ingested(logs, watched)) < written and time.monotonic() < ended + 30:  # noqa: ASYNC110
         await asyncio.sleep(0.1)
     for task in beside:
         task.cancel()
