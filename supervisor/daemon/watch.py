@@ -171,9 +171,10 @@ class Watch:
         known = {a.agent_id: a for a in self._state().attempts.values()}
         judged = [known[agent_id] for agent_id in before.keys() & known.keys() - busy]
         await self._judge(judged, seen, listing.complete)
-        strays = [agent for agent_id, agent in seen.items() if agent_id not in known and self._is_stray(agent)]
-        for agent in strays:
-            await self._put_away(agent)
+        # Who was known before the question was put away while it was answered.
+        for agent_id in seen.keys() - before.keys() - known.keys():
+            if self._is_stray(seen[agent_id]):
+                await self._put_away(seen[agent_id])
 
     def _note_count(self, provider: str, known: int) -> None:
         if self._counted.get(provider) != known:

@@ -18,13 +18,26 @@ from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Profile
-from supervisor.model.effect import Launch
+from supervisor.model.effect import Collect, Launch, Release
 from supervisor.model.event import Event, PoolSpec
-from supervisor.ports import AgentOrder, ExecResult, Place, SeenAgent
+from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, ExecResult, Listing, Place, SeenAgent
+from tests.flow.world import INSTALLATION as MADE_HERE
 from tests.flow.world import World
 from tests.waiting import until
 
 POOL = PoolSpec("far", "pool", 4, hosts=("left", "right"))
+
+
+class HalfDead:
+    """A collector to which one host never answers."""
+
+    def __init__(self, dead: str) -> None:
+        self._dead = dead
+
+    async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
+        if attempts[0].host == self._dead:
+            await asyncio.Event().wait()
+        return {attempt.key for attempt in attempts}
 
 
 class Site:
@@ -45,7 +58,11 @@ class Site:
     async def launch(self) -> None:
         for attempt in self.live:
             place = Place("pool", attempt.host)
-            order = AgentOrder(attempt.agent_id, attempt.agent_name, place, "x", (), Path(), "base", "b")
+            key = attempt.key
+            labels = {INSTALLATION: MADE_HERE, BATCH: key.batch, JOB: str(key.job), ATTEMPT: str(key.attempt)}
+            order = AgentOrder(
+                attempt.agent_id, attempt.agent_name, place, "x", (), Path(), "base", "b", labels=labels
+            )
             await self.agents.create(order)
 
     def _shell(self, agent: SeenAgent, command: str) -> ExecResult:
@@ -102,6 +119,29 @@ async def test_who_is_not_listed_and_has_not_published_has_vanished(tmp_path: Pa
     assert site.of(ev.AgentVanished) == [1, 2, 4]
 
 
+class ReleasedMeanwhile(MemoryAgents):
+    """An agent is put away after mngr has looked at it, and before mngr has said so."""
+
+    world: World
+
+    async def list(self, provider: str) -> Listing:
+        listed = await super().list(provider)
+        self.world.publish(1).do(Collect, Release)
+        return listed
+
+
+async def test_who_is_put_away_while_mngr_lists_is_no_stray(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.agents = ReleasedMeanwhile(tmp_path / "agents", providers=["pool"])
+    site.agents.world = site.world
+    await site.launch()
+
+    await site.watch(HalfDead("nobody")).reconcile("pool")
+
+    assert not [event for event in site.told if isinstance(event, ev.OrphanDestroyed)]
+    assert "destroy" not in site.agents.calls
+
+
 async def test_a_provider_that_does_not_answer_proves_nothing(tmp_path: Path) -> None:
     """Also when one host of it is down and the listing fails as a whole: the others' publications are still seen."""
     site = Site(tmp_path)
@@ -116,19 +156,10 @@ async def test_a_provider_that_does_not_answer_proves_nothing(tmp_path: Path) ->
     assert not site.of(ev.AgentVanished)
 
 
-class HalfDead:
-    """The left host never answers."""
-
-    async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
-        if attempts[0].host == "left":
-            await asyncio.Event().wait()
-        return {attempt.key for attempt in attempts}
-
-
 async def test_a_dead_host_holds_up_no_other(tmp_path: Path) -> None:
     site = Site(tmp_path)
     await site.launch()
-    looking = asyncio.create_task(site.watch(HalfDead()).reconcile("pool"))
+    looking = asyncio.create_task(site.watch(HalfDead("left")).reconcile("pool"))
 
     await until("the right host's are told", lambda: site.of(ev.WorkPublished) == [2, 4])
 
