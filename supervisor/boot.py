@@ -26,6 +26,7 @@ from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.logs.redact import of_this_process
 from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.orders import ContractOrders, credentials_directory
+from supervisor.adapters.pull_requests import GitHubPullRequests, OfferedForReview, Where, credential
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
 from supervisor.adapters.taken_by_people import TakenByPeople
@@ -42,7 +43,7 @@ from supervisor.model.request import Configure
 from supervisor.observe.logs import narrate
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
-from supervisor.ports import Agents
+from supervisor.ports import Agents, Integrator
 from supervisor.settings import Settings, pool_specs, resolve
 
 log = structlog.get_logger()
@@ -69,7 +70,7 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
                 orders=ContractOrders(layout, journal.installation, credentials_directory()),
                 collector=WorkCollector(agents, store, layout),
                 judge=await opened_judge(store, layout, settings.verify_slots),
-                integrator=TakenByPeople(BranchIntegrator(store, layout, Trials(store, settings.state_dir))),
+                integrator=_integrator(settings, store, layout),
                 logs=logs,
                 seal=seal,
                 leftovers=end_creates,
@@ -78,6 +79,22 @@ async def opened(settings: Settings) -> AsyncIterator[Devices]:
             await logs.close()
             await agents.close()
             await journal.close()
+
+
+def _integrator(settings: Settings, store: GitStore, layout: Layout) -> Integrator:
+    integrator: Integrator = BranchIntegrator(store, layout, Trials(store, settings.state_dir))
+    github, credentials = settings.github, credentials_directory()
+    if github.token:
+        where = Where(
+            github.api_url,
+            partial(credential, credentials, github.token),
+            github.remote,
+            github.repositories,
+            github.base,
+        )
+        files = partial(KeptFiles, layout, of_this_process(credentials))
+        integrator = OfferedForReview(integrator, GitHubPullRequests(where, store, files))
+    return TakenByPeople(integrator)
 
 
 def daemon(settings: Settings, devices: Devices) -> Daemon:
@@ -111,7 +128,7 @@ class Configuration:
     async def reload(self, loop: Loop) -> bool:
         """Whether anything is new. Raises Misconfigured, and the last good one stays."""
         new = await asyncio.to_thread(self._load)
-        fixed = {"state_dir", "socket", "mngr"}
+        fixed = {"state_dir", "socket", "mngr", "github"}
         if new.model_dump(include=fixed) != self.settings.model_dump(include=fixed):
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings

@@ -104,6 +104,8 @@ MISTAKES = {
     "[profiles.a]\nenv = { SUPERVISOR_JOB = '1' }": ("belongs to the agent contract", "config show"),
     "[profiles.a]\nenv = { A = 'credential:../x' }": ("must name a credential file", "config show"),
     "[[pools]]\nname = 'a'\n[[pools]]\nname = 'a'": ("two pools named a", "config show"),
+    "[github]\ntoken = 'ghp_1234'": ("github.token: it must name a credential file", "config show"),
+    "[github]\napi = 'x'": ("github.api is not a key", "did you mean `api_url`?"),
     "state_dir = 'relative'": ("relative is not an absolute path", "config show"),
     "state_dir = ": ("is not TOML", "correct it"),
 }
@@ -167,4 +169,6 @@ def test_the_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     assert settings.mngr == plain.mngr
     table = settings.profiles["default"]
     assert table.model_fields_set == set(type(table).model_fields) - {"inherits", "budget_tokens", "timezone"}
+    assert settings.github == plain.github
+    assert settings.github.model_fields_set == set(type(settings.github).model_fields)
     assert settings.mngr.model_fields_set == set(type(settings.mngr).model_fields) - {"home", "tmux_tmpdir"}

@@ -9,20 +9,22 @@ and one that is asked twice all come to the same one. What may help is tried aga
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
+from immutables import Map
 
 from supervisor.adapters.git.pushing import Remote, empty_commit, push, remote_of
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.github import Draft, GitHub, GitHubFailed, PullRequest
-from supervisor.errors import GitFailed, SupervisorError
+from supervisor.errors import GitFailed, Misconfigured, SupervisorError
 from supervisor.model.batch import Batch
 from supervisor.observe import report_fold, report_offer
 from supervisor.observe.report import AttemptFiles, History, Report
-from supervisor.ports.review import Offer
+from supervisor.ports import Integration, Integrator, Judgement
+from supervisor.ports.review import Offer, PullRequests
 
 log = structlog.get_logger()
 
@@ -43,7 +45,8 @@ class Where:
     """As configured."""
 
     api_url: str
-    token: str
+    #: asked each time: a credential may be renewed
+    token: Callable[[], str]
     remote: str = "origin"
     #: `owner/name` by profile, where the remote's URL does not say it
     repositories: Mapping[str, str] | None = None
@@ -56,6 +59,33 @@ class Where:
         return remote.host in (api, api.removeprefix("api.")) and (
             remote.url.startswith("https://") or remote.host in ("127.0.0.1", "localhost")
         )
+
+
+def credential(directory: Path | None, said: str) -> str:
+    """What `credential:NAME` stands for."""
+    name = said.removeprefix("credential:")
+    try:
+        if directory is None or "/" in name:
+            raise FileNotFoundError(None, "there is no directory of credentials")
+        return (directory / name).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise Misconfigured(f"the credential {name} can't be read: {why}") from None
+
+
+class OfferedForReview:
+    """An integrator whose branches are offered for review."""
+
+    def __init__(self, integrator: Integrator, pull_requests: PullRequests) -> None:
+        self._integrator, self._pull_requests = integrator, pull_requests
+
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        made = await self._integrator.integrate(batch, number)
+        if isinstance(made, Judgement):
+            return made
+        integrated = replace(batch, ledger=Map(made.ledger), branch=made.branch)
+        offer = await self._pull_requests.open(integrated, made.head)
+        return replace(made, pull_request=offer.pull_request, problems=(*made.problems, *offer.problems))
 
 
 class GitHubPullRequests:
@@ -102,8 +132,9 @@ class GitHubPullRequests:
 
     async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:
         branch = batch.branch or f"{LANDED}{batch.id}"
+        token = self._where.token()
         repository = (self._where.repositories or {}).get(batch.profile.name) or remote.repository
-        async with GitHub(self._where.api_url, repository, self._where.token, timeout=self._timeout) as github:
+        async with GitHub(self._where.api_url, repository, token, timeout=self._timeout) as github:
             if (there := await github.of_branch(branch)) is not None:
                 return there
             into = self._where.base or await github.default_branch()
@@ -118,7 +149,7 @@ class GitHubPullRequests:
         if head in ("", batch.base):
             message = f"Batch {batch.id}: nothing was merged, and something was escalated\n"
             head = await empty_commit(bare, batch.base, message, batch.created_at)
-        token = self._where.token if self._where.trusts(remote) else ""
+        token = self._where.token() if self._where.trusts(remote) else ""
         await push(bare, remote, head, branch, token)
 
 

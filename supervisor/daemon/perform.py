@@ -205,6 +205,7 @@ class Performer:
             number,
             ledger=done.ledger,
             branch=done.branch,
+            pull_request=done.pull_request,
             problems=done.problems,
             head=done.head,
         )

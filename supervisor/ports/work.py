@@ -65,6 +65,8 @@ class Integration:
     ledger: Mapping[int, LedgerRow]
     #: in the person's repository; "": nothing was merged, or it could not be made there
     branch: str = ""
+    #: where it is offered for review
+    pull_request: str = ""
     #: the last commit of what was merged
     head: str = ""
     #: what went wrong and did not stop it

@@ -16,7 +16,7 @@ from pydantic_settings.exceptions import SettingsError
 from supervisor import paths
 from supervisor.errors import Misconfigured
 from supervisor.settings.profiles import resolve
-from supervisor.settings.tables import PREFIX, MngrTable, PoolTable, ProfileTable, Settings
+from supervisor.settings.tables import PREFIX, GitHubTable, MngrTable, PoolTable, ProfileTable, Settings
 
 #: what the agent contract puts into an agent's environment is no configuration
 CONTRACT = {"BATCH", "JOB", "ATTEMPT", "ROLE", "TEST", "RUN", "PROMPT", "OUTCOME", "PUBLISH"}
@@ -135,6 +135,7 @@ def _has(table: Any, place: list[str]) -> bool:
 def _known_keys(place: list[str]) -> list[str]:
     tables: Mapping[str, dict[str, FieldInfo]] = {
         "mngr": MngrTable.model_fields,
+        "github": GitHubTable.model_fields,
         "pools": PoolTable.model_fields,
         "profiles": ProfileTable.model_fields,
     }

@@ -56,6 +56,12 @@ def _environment(env: dict[str, str]) -> dict[str, str]:
     return env
 
 
+def _credential(text: str) -> str:
+    if text and not _CREDENTIAL.fullmatch(text):
+        raise ValueError("it must name a credential file, such as credential:github")
+    return text
+
+
 type AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 type Words = tuple[str, ...]
 type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -80,6 +86,17 @@ class MngrTable(Table):
     observe: Literal["auto", "always", "never"] = "auto"
     #: how often the agents of each provider are listed
     list_seconds: Seconds = 30
+
+
+class GitHubTable(Table):
+    #: where it is, branches are pushed and pull requests opened
+    token: Annotated[str, AfterValidator(_credential)] = ""
+    api_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] = "https://api.github.com"
+    remote: Name = "origin"
+    #: the branch to merge into; "": the repository's own
+    base: str = ""
+    #: `owner/name` by profile; else the remote's URL says it
+    repositories: dict[Name, Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]] = {}
 
 
 class PoolTable(Table):
@@ -132,6 +149,7 @@ class Settings(BaseSettings):
     state_dir: AbsolutePath = Field(default_factory=paths.state_dir)
     socket: AbsolutePath = Field(default_factory=paths.socket)
     mngr: MngrTable = MngrTable()
+    github: GitHubTable = GitHubTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
     #: verifications at once; default: half of the processors, so that agents keep theirs
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

@@ -34,7 +34,7 @@ class Stage:
     store: GitStore
 
     def device(self, *, token: str = TOKEN, timeout: float = 5.0, files: Files | None = None) -> GitHubPullRequests:
-        where = Where(self.github.url, token, repositories={"overnight": "ann/shop"})
+        where = Where(self.github.url, lambda: token, repositories={"overnight": "ann/shop"})
         return GitHubPullRequests(where, self.store, lambda: files or Files(), patience=IMPATIENT, timeout=timeout)
 
     def pushed(self, branch: str = BRANCH) -> str:
@@ -256,4 +256,4 @@ def test_a_remote_says_where_it_is_and_whose(url: str) -> None:
     ],
 )
 def test_the_token_goes_to_nobody_else(api: str, url: str, trusted: bool) -> None:
-    assert Where(api, TOKEN).trusts(parsed(url)) is trusted
+    assert Where(api, lambda: TOKEN).trusts(parsed(url)) is trusted
