@@ -22,6 +22,7 @@ STATE = "/var/lib/agent-supervisor"
 LIVES = f"{STATE}/lives"
 CONFIG = "/etc/agent-supervisor/config.toml"
 REPO = "/srv/app"
+AGENT = "/opt/agent/agent"
 #: of what is really asked of the machine, on one that has other things to do
 PATIENCE_SECONDS = 90.0
 WATCHDOG_SECONDS = 15
@@ -37,7 +38,7 @@ slots = {AGENTS}
 
 [profiles.default]
 agent = "command"
-command = ["{ROOT}/tests/daemon/agent"]
+command = ["{AGENT}"]
 agent_args = []
 pytest = ["{sys.executable}", "-m", "pytest", "-p", "no:cacheprovider"]
 keep_agents = "none"
@@ -78,6 +79,7 @@ class Service:
         self.machine.run(SCRIPT, timeout=600, **here)
 
     def set_up(self) -> None:
+        self.machine.run("install", "-D", ROOT / "tests" / "daemon" / "agent", AGENT)
         self.machine.run(sys.executable, "-c", MAKE_REPO, REPO, str(AGENTS), PYTHONPATH=str(ROOT))
         self.machine.write("/etc/credentials/given", "this-is-given")
         self.machine.write("/etc/credentials/withheld", "this-is-withheld")
@@ -178,4 +180,7 @@ class Service:
         return self.machine.show(UNIT, "ActiveState") == "active"
 
     def _until(self, described: str, condition: Callable[[], object]) -> None:
-        until_sync(described, condition, PATIENCE_SECONDS)
+        try:
+            until_sync(described, condition, PATIENCE_SECONDS)
+        except AssertionError as never:
+            raise AssertionError(f"{never}\n{self.machine.said(UNIT)[-4000:]}") from None
