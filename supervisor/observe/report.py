@@ -190,6 +190,8 @@ class Report:
     #: sentences
     next: tuple[str, ...]
     jobs: tuple[JobReport, ...]
+    #: the agent that was asked for judgement; it is none of the jobs
+    integrator: JobReport | None = None
     schema_version: int = SCHEMA_VERSION
 
     def having(self, *standings: Standing) -> tuple[JobReport, ...]:

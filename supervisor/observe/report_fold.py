@@ -50,13 +50,14 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\b0x[0-9a-f]+\b|\b[0-9a-f]{7,40}\b|\d
 def kept(files: AttemptFiles, batch: Batch) -> dict[int, Kept]:
     """What is kept of each job's attempts. Blocking. The last attempt that published is the one that is heard."""
     found: dict[int, Kept] = {}
-    for number, job in sorted(batch.touched.items()):
+    jobs = [*([batch.integrator] if batch.integrator else []), *(job for _, job in sorted(batch.touched.items()))]
+    for job in jobs:
         for attempt in range(job.attempts, 0, -1):
-            key = AttemptKey(batch.id, number, attempt)
+            key = AttemptKey(batch.id, job.number, attempt)
             if (outcome := files.outcome(key)) is not None:
-                found[number] = Kept(attempt, outcome, files.artifacts(key))
+                found[job.number] = Kept(attempt, outcome, files.artifacts(key))
                 break
-    quoted = [job for job in batch.touched.values() if job.attempts and standing(batch, job) not in _AT_EASE]
+    quoted = [job for job in jobs if job.attempts and standing(batch, job) not in _AT_EASE]
     quoted.sort(key=lambda job: (standing(batch, job) in _SUCCESSES, job.number))
     for job in quoted[:MOST_EXCERPTS]:
         heard = found.get(job.number, Kept(0))
@@ -66,10 +67,11 @@ def kept(files: AttemptFiles, batch: Batch) -> dict[int, Kept]:
 
 
 def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float) -> Report:
-    jobs = tuple(
-        _job(batch, job, history.jobs.get(job.number) or _known(batch, job), files.get(job.number, Kept(0)))
-        for job in batch.jobs()
-    )
+    def told(job: Job) -> JobReport:
+        past = history.jobs.get(job.number) or _known(batch, job)
+        return _job(batch, job, past, files.get(job.number, Kept(0)))
+
+    jobs = tuple(map(told, batch.jobs()))
     found = Counter(job.standing for job in jobs)
     counts = {each.value: found[each] for each in Standing}
     fates = Counter(row.fate for row in batch.ledger.values())
@@ -90,6 +92,7 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
         review=advice.review(facts),
         next=tuple(advice.next_steps(facts, jobs, escalations, history)),
         jobs=jobs,
+        integrator=told(batch.integrator) if batch.integrator else None,
     )
 
 
@@ -127,7 +130,7 @@ def _job(batch: Batch, job: Job, past: JobHistory, heard: Kept) -> JobReport:
     merged = row is not None and row.fate in (Fate.MERGED, Fate.DUPLICATE)
     return JobReport(
         id=batch.job_id(job.number),
-        test=job.test,
+        test=job.test or "the integrator",
         standing=how.value,
         cause=_cause(job) if how is Standing.FAILED else "",
         detail=_cut(job.detail, MOST_TITLE),

@@ -19,6 +19,7 @@ def text(report: Report) -> str:
         _section("FAILED BY CAUSE", (_failure(each.count, each.cause, each.jobs) for each in report.failures)),
         _section("ESCALATIONS", (row for each in report.escalations for row in _escalation(each))),
         *(_standing(report, each) for each in TOLD),
+        _section("INTEGRATOR", _job(report.integrator) if report.integrator else iter(())),
         _section(
             "SLOWEST", (f"{duration(each.seconds):>12}  {each.job}  {line(each.test)}" for each in report.slowest)
         ),

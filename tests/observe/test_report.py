@@ -5,12 +5,15 @@ from dataclasses import asdict, replace
 import msgspec
 import pytest
 
-from supervisor.model.job import JobState
+from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import Escalation
 from supervisor.model.publication import Outcome as Told
-from supervisor.observe.report import Report, as_data
+from supervisor.observe.report import History, Report, as_data
+from supervisor.observe.report_fold import kept, report
 from supervisor.observe.report_history import rebuilt
+from supervisor.observe.report_html import html
+from supervisor.observe.report_text import text
 from tests.adapters.story import everything
 from tests.flow.world import World
 from tests.observe.night import (
@@ -163,3 +166,19 @@ def test_agents_words_are_bounded() -> None:
 def test_a_report_is_data_and_comes_back_from_it() -> None:
     report = a_night().report()
     assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(as_data(report))), Report) == report
+
+
+def test_the_integrator_is_told_of_and_is_none_of_the_jobs() -> None:
+    night = a_night()
+    assert night.sealed is not None
+    asked = Job(INTEGRATOR, "", JobState.DONE, attempts=1, outcome=Outcome.IMPROVED, head=HEAD)
+    batch = replace(night.sealed, integrator=asked)
+    word = Told(summary="Two fixes were one.", escalations=(Escalation("BLOCKER", "The fixtures race."),))
+    found = kept(Files({INTEGRATOR: word}), batch)
+    made = report(batch, History(), found, night.world.now)
+    assert made.integrator is not None
+    assert (made.integrator.id, made.integrator.summary) == ("b.0", "Two fixes were one.")
+    assert (len(made.jobs), sum(made.counts.values())) == (TESTS, TESTS)
+    assert made.escalations[0].jobs == ("b.0",)
+    assert "INTEGRATOR" in text(made)
+    assert "Two fixes were one." in html(made)
