@@ -103,7 +103,7 @@ async def test_what_writers_write_is_proven_and_taken_by_command() -> None:
         tutorial = here.repo / "tutorial.sh"
         tutorial.write_text(here.tutorial.replace("pantry log --last 2", "pantry log --limit 2"))
         here.commit("A block on company, and the option that log has")
-        await tests_are_brought_up_to_it(here)
+        await the_tests_are_brought_up_to_it(here)
 
 
 async def seeds_are_filled_and_taken(here: Team) -> None:
@@ -129,7 +129,7 @@ async def seeds_are_filled_and_taken(here: Team) -> None:
     assert NEIGHBOURS in here.tutorial
 
 
-async def tests_are_brought_up_to_it(here: Team) -> None:
+async def the_tests_are_brought_up_to_it(here: Team) -> None:
     batch = await here.writes("sync", "tutorial.sh", "--tests", "tests/e2e")
     rows = (await here.ctl("--json", "jobs", batch)).json["rows"]
     assert [row["test"].partition(":")[0] for row in rows] == ["stale", "block"]
@@ -146,9 +146,7 @@ async def tests_are_brought_up_to_it(here: Team) -> None:
     assert len(git(here.repo, "log", "-2", "--format=%s").splitlines()) == 2
     assert git(here.repo, "status", "--porcelain") == ""
     check = (await here.ctl("tutorial", "check", "tutorial.sh", "--tests", "tests/e2e", "--json")).json
-    [proof] = [
-        each["tests"] for each in check["by_block"] if "pantry-new-" in each["block"] and "company" in str(each)
-    ]
+    [proof] = [each["tests"] for each in check["by_block"] if "test_company.py" in str(each)]
     assert sorted(each["label"] for each in proof) == ["happy", "unhappy"]
     assert check["stale"] == []
     assert (await here.ctl(*take)).json["changed"] is False

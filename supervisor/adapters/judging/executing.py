@@ -16,8 +16,7 @@ MAX_COMMAND = 300
 _READ = """\
 set -eEuo pipefail
 trap 'printf "%s\\n" "$BASH_COMMAND" > "$FAILED_COMMAND"' ERR
-set -v
-. "$BLOCK"
+set -v; . "$BLOCK"
 """
 
 
