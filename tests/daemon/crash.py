@@ -64,7 +64,7 @@ class CrashBox:
             "pytest": ["true"],
             "keep_agents": "none",
         }
-        profile |= {"verify_runs": 0}  # `true` proves nothing
+        profile |= {"verify_runs": 0, "integrator": False}  # `true` proves nothing
         return Order(
             state_dir=str(self.state_dir),
             repo=str(self.folder / "repo"),

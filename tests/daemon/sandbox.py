@@ -63,7 +63,11 @@ class Sandbox:
             "command": [str(AGENT)],
             "pytest": [sys.executable, "-c", "pass"],
         }
-        plain |= {"keep_agents": "none", "verify_runs": 0}  # a program that always passes proves nothing
+        plain |= {
+            "keep_agents": "none",
+            "verify_runs": 0,
+            "integrator": False,
+        }  # a program that always passes proves nothing
         return tests, msgspec.convert({**plain, **self.profile, "env": env}, Profile)
 
 
