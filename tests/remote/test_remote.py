@@ -65,6 +65,7 @@ async def test_a_batch_ends_as_it_does_at_home(tmp_path: Path) -> None:
         assert not [left for host in hosts for left in host.state_dirs()]
 
 
+@pytest.mark.proof
 async def test_what_the_hosts_do_not_carry_overflows_to_this_machine(tmp_path: Path) -> None:
     async with far(tmp_path, jobs=8, slots=2, local=2, WORK_SECONDS="3") as (made, _), running(made) as here:
         await here.submit()
@@ -75,6 +76,7 @@ async def test_what_the_hosts_do_not_carry_overflows_to_this_machine(tmp_path: P
         assert len(here.of(ev.LaunchStarted)) == 8
 
 
+@pytest.mark.proof
 async def test_an_agent_that_dies_far_away_is_rescued_there(tmp_path: Path) -> None:
     """The listing misses it; its uncommitted work is brought home, and the next attempt does the job."""
     async with far(tmp_path, jobs=1, DIES="1") as (made, _), running(made) as here:
@@ -88,6 +90,7 @@ async def test_an_agent_that_dies_far_away_is_rescued_there(tmp_path: Path) -> N
         assert outcomes(here) == ["improved"]
 
 
+@pytest.mark.proof
 async def test_a_restart_finds_its_agents_far_away(tmp_path: Path) -> None:
     async with far(tmp_path, jobs=2, WORK_SECONDS="20") as (made, _):
         async with running(made) as here:
@@ -127,6 +130,7 @@ async def test_hosts_that_cannot_be_reached(tmp_path: Path) -> None:
         assert not here.daemon.watch.problems
 
 
+@pytest.mark.proof
 async def test_hosts_that_go_away_while_agents_are_made_there(tmp_path: Path) -> None:
     """Nobody knows how far it got: what is there is put away before the job goes again, and no job fails of it."""
     async with far(tmp_path, jobs=4, WORK_SECONDS="3") as (made, hosts), running(made) as here:
@@ -146,6 +150,7 @@ async def test_hosts_that_go_away_while_agents_are_made_there(tmp_path: Path) ->
         assert not [left for host in hosts for left in host.state_dirs()]
 
 
+@pytest.mark.proof
 async def test_one_host_down_does_not_blind_the_other(tmp_path: Path) -> None:
     """mngr lists a provider's hosts together or not at all; what is published is seen all the same."""
     async with far(tmp_path, jobs=2, WORK_SECONDS="15") as (made, hosts), running(made) as here:
