@@ -55,6 +55,7 @@ def everything(installation: str) -> Sequence[ev.Event]:
     _the_daemon(story)
     _a_batch_with_every_trouble(story)
     _a_batch_that_is_cancelled(story)
+    _a_batch_that_needs_attention(story)
     story.batch(ev.BatchSubmitted, "third", repo="/srv/shop", base=HEAD, tests=("tests/test_a.py::test_open",))
     story.attempt(ev.LaunchSucceeded, "third", 1, host_id="host-1", adopted=True)
     return story.events
@@ -142,6 +143,42 @@ def _integrated(story: Story, batch: str, ledger: dict[int, LedgerRow]) -> None:
     story.batch(ev.IntegrationFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
     story.later(5)
     story.batch(ev.IntegrationEnded, batch, number=1, ledger=ledger, branch="supervisor/first")
+
+
+def _a_batch_that_needs_attention(story: Story) -> None:
+    """Asked, quiet, told, hindered, stalled; and at the end an integrator that is found to have made nothing."""
+    batch, tests = "fourth", tuple(f"tests/test_b.py::test_{n}" for n in (1, 2, 3))
+    story.batch(
+        ev.BatchSubmitted,
+        batch,
+        repo="/srv/shop",
+        base=HEAD,
+        tests=tests,
+        profile=Profile(retries=0, job_timeout_seconds=9e4),
+    )
+    for job in (1, 2, 3):
+        story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
+    story.attempt(ev.UsageCounted, batch, 1, input=1200, output=80, cached=30_000, tool_calls=3, model="some-model")
+    story.attempt(ev.JobParked, batch, 1, question="may I?")
+    story.attempt(ev.JobUnparked, batch, 1)
+    story.attempt(ev.AgentFellQuiet, batch, 1, since=story.now, waits=True)
+    story.later(60)
+    story.attempt(ev.AgentNudged, batch, 1)
+    story.attempt(ev.AgentStirred, batch, 1)
+    _published_and_verified(story, batch, 1)
+    story.attempt(ev.AgentHindered, batch, 2, problem="limit", detail="resets at 8pm")
+    story.attempt(ev.AgentStalled, batch, 2, detail="a limit is its last word")
+    _rescued(story, batch, 2)
+    story.later(3600)
+    story.attempt(ev.LaunchSucceeded, batch, 2, host_id="host-1")
+    _published_and_verified(story, batch, 2)
+    story.attempt(ev.AgentStalled, batch, 3, detail="nothing for 600 s")
+    _rescued(story, batch, 3)
+    story.batch(ev.JudgementWanted, batch, number=1, why="2 fixes to rank")
+    story.attempt(ev.LaunchSucceeded, batch, 0, host_id="host-1")
+    story.attempt(ev.AgentVanished, batch, 0, detail="its window is gone")
+    _rescued(story, batch, 0)
+    story.batch(ev.IntegrationEnded, batch, number=1, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3)})
 
 
 def _a_batch_that_is_cancelled(story: Story) -> None:

@@ -13,6 +13,7 @@ VAGUE_MODULES = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 VAGUE_ENDINGS = ("Manager", "Handler", "Helper", "Helpers", "Util", "Utils", "Processor")
 
 LONG_MODULES = {
+    "tests/stubs/mngr": "one file without imports, so that it starts in milliseconds",
     "supervisor/model/event.py": "the list of all that can happen: one short entry after the other",
 }
 
