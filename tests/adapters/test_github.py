@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from immutables import Map
 
-from supervisor.adapters.git.pushing import parsed
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.pull_requests import GitHubPullRequests, Patience, Where
+from supervisor.adapters.pull_requests import GitHubPullRequests, OfferedForReview, Patience, Where
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.ports import Integration, Judgement
 from tests.adapters.agent_clone import commit, git
 from tests.adapters.github_server import TOKEN, Failure, FakeGitHub, github
 from tests.observe.night import TESTS, Files, a_night
@@ -228,32 +228,32 @@ async def test_the_persons_repository_is_only_read(tmp_path: Path) -> None:
         assert before == after
 
 
-REMOTES = {
-    "git@github.com:ann/shop.git": ("github.com", "ann/shop", ""),
-    "ssh://git@github.com:22/ann/shop": ("github.com", "ann/shop", ""),
-    "https://github.com/ann/shop.git": ("github.com", "ann/shop", ""),
-    "https://bob:s%40cret@ghe.example/ann/shop/": ("ghe.example", "ann/shop", "bob:s@cret"),
-    "/srv/git/ann/shop.git": ("", "ann/shop", ""),
-}
+@dataclass
+class Integrating:
+    """An integrator that is done, or wants judgement."""
+
+    made: Integration | Judgement
+
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        return self.made
 
 
-@pytest.mark.parametrize("url", REMOTES)
-def test_a_remote_says_where_it_is_and_whose(url: str) -> None:
-    remote = parsed(url)
-    assert (remote.host, remote.repository, remote.login) == REMOTES[url]
-    assert "s%40cret" not in remote.url
+async def test_what_was_integrated_is_offered_with_its_own_ledger_and_branch(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        made = Integration(on.batch.ledger, f"{BRANCH}-2", head=on.head, problems=("slow",))
+        before = replace(on.batch, ledger=Map(), branch="")
+        done = await OfferedForReview(Integrating(made), on.device()).integrate(before, 1)
+        assert isinstance(done, Integration)
+        assert (done.pull_request, done.problems) == (f"{on.github.url}/ann/shop/pull/1", ("slow",))
+        assert on.pushed(f"{BRANCH}-2") == on.head
+        on.github.fail(Failure(401))
+        failed = await OfferedForReview(Integrating(made), on.device()).integrate(before, 1)
+        assert isinstance(failed, Integration)
+        assert (failed.pull_request, len(failed.problems), failed.branch) == ("", 2, made.branch)
 
 
-@pytest.mark.parametrize(
-    ("api", "url", "trusted"),
-    [
-        ("https://api.github.com", "https://github.com/ann/shop", True),
-        ("https://ghe.example/api/v3", "https://ghe.example/ann/shop", True),
-        ("https://api.github.com", "https://evil.example/ann/shop", False),
-        ("https://api.github.com", "http://github.com/ann/shop", False),
-        ("https://api.github.com", "https://github.com.evil.example/ann/shop", False),
-        ("https://api.github.com", "/srv/git/shop.git", False),
-    ],
-)
-def test_the_token_goes_to_nobody_else(api: str, url: str, trusted: bool) -> None:
-    assert Where(api, lambda: TOKEN).trusts(parsed(url)) is trusted
+async def test_nothing_is_offered_while_judgement_is_wanted(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        wanted = Judgement("two conflicts")
+        assert await OfferedForReview(Integrating(wanted), on.device()).integrate(on.batch, 1) is wanted
+        assert on.github.asked == []
