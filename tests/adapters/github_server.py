@@ -89,56 +89,64 @@ class FakeGitHub:
         return 201, self.add(content["head"], body=content["body"])
 
 
+class Server(ThreadingHTTPServer):
+    def __init__(self, known: FakeGitHub) -> None:
+        super().__init__(("127.0.0.1", 0), Answering)
+        self.known = known
+
+
+class Answering(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.respond("GET", {})
+
+    def do_POST(self) -> None:
+        self.respond("POST", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def respond(self, method: str, content: dict[str, Any]) -> None:
+        self.server.known.asked.append((method, self.path))
+        failure = self.server.known.next_failure(method)
+        if failure is not None:
+            return self.go_wrong(failure, method, content)
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            return self.send(401, {"message": "Bad credentials"})
+        return self.send(*self.server.known.answer(method, self.path, content))
+
+    def go_wrong(self, failure: Failure, method: str, content: dict[str, Any]) -> None:
+        match failure.trouble:
+            case "hang":
+                self.server.known.over.wait(60)
+            case "lost":
+                self.server.known.answer(method, self.path, content)
+            case "garbage":
+                self.send(200, "<html>", raw=True)
+            case "huge":
+                self.send(200, "[" + " " * 2**25 + "]", raw=True)
+            case None:
+                self.send(failure.status, {"message": failure.message}, failure.headers)
+        self.close_connection = True
+
+    def send(self, status: int, told: Any, headers: dict[str, str] | None = None, *, raw: bool = False) -> None:
+        data = told.encode() if raw else json.dumps(told).encode()
+        try:
+            self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def log_message(self, *args: object) -> None:
+        """Quiet."""
+
+
 @contextmanager
 def github() -> Iterator[FakeGitHub]:
     known = FakeGitHub()
-
-    class Answering(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.respond("GET", {})
-
-        def do_POST(self) -> None:
-            self.respond("POST", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-        def respond(self, method: str, content: dict[str, Any]) -> None:
-            known.asked.append((method, self.path))
-            failure = known.next_failure(method)
-            if failure is not None:
-                return self.go_wrong(failure, method, content)
-            if self.headers["Authorization"] != f"Bearer {TOKEN}":
-                return self.send(401, {"message": "Bad credentials"})
-            return self.send(*known.answer(method, self.path, content))
-
-        def go_wrong(self, failure: Failure, method: str, content: dict[str, Any]) -> None:
-            match failure.trouble:
-                case "hang":
-                    known.over.wait(60)
-                case "lost":
-                    known.answer(method, self.path, content)
-                case "garbage":
-                    self.send(200, "<html>", raw=True)
-                case "huge":
-                    self.send(200, "[" + " " * 2**25 + "]", raw=True)
-                case None:
-                    self.send(failure.status, {"message": failure.message}, failure.headers)
-            self.close_connection = True
-
-        def send(self, status: int, told: Any, headers: dict[str, str] | None = None, *, raw: bool = False) -> None:
-            data = told.encode() if raw else json.dumps(told).encode()
-            try:
-                self.send_response(status)
-                for name, value in (headers or {}).items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
-
-        def log_message(self, *args: object) -> None:
-            """Quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+    with Server(known) as server:
         known.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
