@@ -42,15 +42,32 @@ REHEARSALS: Mapping[Role, tuple[str, str]] = {
 #: What an agent that is talked to is told first; the prompt itself may be longer than a terminal takes.
 FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
 
+#: A claude that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title of
+#: the session, which would be in no transcript.
+UNATTENDED = {
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
+}
+
+#: At its start claude asks a person whether to use the key that it finds in its environment, unless its configuration
+#: says yes to the end of it. mngr says so of keys on its command line, where no secret belongs.
+APPROVE_KEY = r"""config=${CLAUDE_CONFIG_DIR:-}/.claude.json end=$(printf %s "${ANTHROPIC_API_KEY:-}" | tail -c 20)
+case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
+  known=$(sed '$d' "$config")
+  printf '%s,\n"customApiKeyResponses": {"approved": ["%s"], "rejected": []}\n}\n' "$known" "$end" >"$config"
+fi ;; esac"""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The mngr type, its arguments, and what it needs on its host before it starts."""
+    """The mngr type, its arguments, and what it needs on its host before it starts and around it when it runs."""
 
     type: str
     args: tuple[str, ...]
     files: Mapping[str, Path] = field(default_factory=dict)
     provision: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 class ContractOrders:
@@ -77,7 +94,7 @@ class ContractOrders:
                 JOB: str(key.job),
                 ATTEMPT: str(key.attempt),
             },
-            env={**self._contract(batch, attempt), **self._extra(profile, key.job)},
+            env={**self._contract(batch, attempt), **program.env, **self._extra(profile, key.job)},
             state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
             files={**self._pages(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
             provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
@@ -92,6 +109,9 @@ class ContractOrders:
                 return self._rehearsal_elsewhere(profile, *REHEARSALS[role])
             case "command":
                 return Program("command", profile.command + profile.agent_args)
+            case "claude":
+                env = claude_env(attempt.provider)
+                return Program("claude", profile.agent_args, provision=(APPROVE_KEY,), env=env)
             case _:
                 return Program(profile.agent, profile.agent_args)
 
@@ -160,6 +180,13 @@ class ContractOrders:
             return {PROMPT: prompt}
         task.write_text(batch.tasks[job - 1])
         return {PROMPT: prompt, TASK: task}
+
+
+def claude_env(provider: str) -> dict[str, str]:
+    """What claude runs with unless a profile says otherwise. As root it would skip no permissions; the hosts that a
+    provider makes are containers, where it is root and nothing is lost."""
+    is_root = provider != "local" or os.geteuid() == 0
+    return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
 
 
 def _role(batch: Batch, job: int) -> Role:
