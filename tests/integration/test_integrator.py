@@ -13,8 +13,21 @@ from supervisor.model.job import INTEGRATOR
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from tests.adapters.agent_clone import git
-from tests.integration.workshop import APP, DOUBLE, DOUBLED, HALF, HALVED, QUARTERED, SANE, Workshop, fates, trailers
+from tests.integration.workshop import (
+    APP,
+    DOUBLE,
+    DOUBLED,
+    HALF,
+    HALVED,
+    QUARTERED,
+    SANE,
+    TESTS,
+    Workshop,
+    fates,
+    trailers,
+)
 
+SKIPPED = TESTS["half"].replace("def test", "@pytest.mark.skip\ndef test")
 #: both of the pair, as an integrator may bring them together
 BOTH = DOUBLED.replace("def half(x):\n    return x\n", "def half(x):\n    return (2 * x) // 4\n")
 MERGED = [Fate.MERGED, Fate.MERGED]
@@ -73,6 +86,7 @@ LIES: dict[str, tuple[str, dict[str, Any]]] = {
     "invented-change": (f"[FIX_IMPL] Mine{trailers(2, '0' * 40)}", {"app__py": BOTH}),
     "unlabelled-commit": ("Tidy up", {"app__py": BOTH}),
     "forbidden-path": ("[NORMALIZE] Run less", {"pytest__ini": "[pytest]\n"}),
+    "skip": ("[NORMALIZE] Be green", {"test_half__py": f"import pytest\n\n{SKIPPED}"}),
 }
 
 

@@ -1,7 +1,7 @@
 """The check of an integrator's branch: its word is taken for nothing, and in doubt the machine's branch stands."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +9,12 @@ from supervisor.adapters.git.picking import Integrated
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.gathering import read_report
 from supervisor.adapters.integrating.proving import Candidate, Prover
+from supervisor.adapters.judging.inspecting import Question, inspect
+from supervisor.adapters.judging.running import environment
+from supervisor.adapters.judging.works import read_work
 from supervisor.adapters.layout import Layout
 from supervisor.flow.integration.bringing import must_pass
-from supervisor.flow.integration.checking import BranchCommit, Objection, objections
+from supervisor.flow.integration.checking import BranchCommit, objections
 from supervisor.flow.integration.ledger import ChangeRow, job_rows
 from supervisor.flow.integration.taking import given_up, holders, qualifying, retaken
 from supervisor.flow.integration.work import Work
@@ -50,15 +53,26 @@ class IntegratorsCheck:
         commits = await self._store.branch(Path(batch.repo), batch.base, job.head)
         report = await asyncio.to_thread(read_report, self._layout, AttemptKey(batch.id, INTEGRATOR, job.attempts))
         failed = given_up(report.extra) if report else {}
-        allowed = Allowed(
-            batch.profile.allow_paths, tuple(path for path in batch.profile.deny_paths if path != SHARED)
-        )
+        if found := await self._objections(batch, done, commits, failed):
+            return Taken(done.head, done.jobs, (f"the integrator's branch is not taken: {_named(found)}",))
+        return await self._proved(batch, works, done, commits, failed)
+
+    async def _objections(
+        self, batch: Batch, done: Integrated, commits: Sequence[BranchCommit], failed: Mapping[str, str]
+    ) -> list[str]:
+        """To its shape and its accounts; and, where there are none, to what it does to the machine's branch: an
+        integrator may weaken no test either."""
+        denied = tuple(path for path in batch.profile.deny_paths if path != SHARED)
+        allowed = Allowed(batch.profile.allow_paths, denied)
         found = objections(
             batch.base, commits, qualifying(done.changes), failed, lambda path: may_edit(path, allowed)
         )
-        if found:
-            return Taken(done.head, done.jobs, (f"the integrator's branch is not taken: {_named(found)}",))
-        return await self._proved(batch, works, done, commits, failed)
+        if found or not commits:
+            return [f"{each.reason}: {each.detail}" for each in found]
+        own = await asyncio.to_thread(read_work, self._store.bare(Path(batch.repo)), done.head, commits[-1].sha, 0)
+        home = self._layout.state_dir
+        question = Question(own.files, "", allowed, tuple(commit.kind for commit in own.commits))
+        return [str(breach) for breach in await inspect(question, environment(home, home, {}))]
 
     async def _proved(
         self,
@@ -107,6 +121,7 @@ def _subject(commit: BranchCommit) -> str:
     return " ".join(commit.message.partition("\n")[0].split())[:100] or commit.sha
 
 
-def _named(found: Sequence[Objection]) -> str:
-    named = [f"{each.reason}: {each.detail}" for each in found[:MOST_NAMED]]
-    return "; ".join(named) + (f" (and {len(found) - MOST_NAMED} more)" if len(found) > MOST_NAMED else "")
+def _named(found: Sequence[str]) -> str:
+    return "; ".join(found[:MOST_NAMED]) + (
+        f" (and {len(found) - MOST_NAMED} more)" if len(found) > MOST_NAMED else ""
+    )

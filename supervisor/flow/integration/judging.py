@@ -98,18 +98,15 @@ def task(
             }
             for group in asked.repeated
         ],
-        "escalations": [
-            {
-                "job": f"{batch}.{each.job}",
-                "kind": each.escalation.kind,
-                "title": each.escalation.title,
-                "detail_markdown": each.escalation.detail,
-                "locations": each.escalation.locations,
-            }
-            for each in asked.raised
-        ],
+        "escalations": [_escalated(batch, each) for each in asked.raised],
         "run": run,
     }
+
+
+def _escalated(batch: str, raised: Raised) -> dict[str, object]:
+    said = raised.escalation
+    where = {"job": f"{batch}.{raised.job}", "locations": said.locations}
+    return {**where, "kind": said.kind, "title": said.title, "detail_markdown": said.detail}
 
 
 def _files(group: Iterable[Change]) -> set[str]:
