@@ -61,20 +61,20 @@ def seed_tasks(script: str, seeds: Iterable[Seed]) -> Iterator[Task]:
 def sync_tasks(script: str, tests: str, report: Report) -> Iterator[Task]:
     """Stale citations first: the block that one of them means is not asked for again. Whether a test goes whose block
     is gone, a person decides."""
-    edited = {each.test.id: each for each in report.stale if each.nearest.staleness == "edited"}
-    meant: set[str] = set()
-    for stale in edited.values():
+    count = len(report.stale)
+    edited = [stale for stale in report.stale if stale.nearest.staleness == "edited"]
+    meant = {stale.nearest.block.id for stale in edited if stale.nearest.block}
+    for test, stale in {stale.test.id: stale for stale in edited}.items():
         if (block := stale.nearest.block) is not None:
-            meant.add(block.id)
-            diff = "\n".join(diff_of(report, stale))
-            task = _task("stale", f"stale:{stale.test.id}", script, tests, block, report)
-            yield replace(task, test=stale.test.id, diff=diff)
+            task = _task("stale", f"stale:{test}", block, script=script, tests=tests, stale=count)
+            diffs = (line for each in edited if each.test.id == test for line in diff_of(report, each))
+            yield replace(task, test=test, diff="\n".join(diffs))
     for block in report.new_uncited:
         if block.id not in meant:
-            yield _task("block", f"block:{block.id}", script, tests, block, report)
+            yield _task("block", f"block:{block.id}", block, script=script, tests=tests, stale=count)
 
 
-def _task(kind: Kind, item: str, script: str, tests: str, block: Block, report: Report) -> Task:
+def _task(kind: Kind, item: str, block: Block, *, script: str, tests: str, stale: int) -> Task:
     return Task(
         item,
         kind,
@@ -84,7 +84,7 @@ def _task(kind: Kind, item: str, script: str, tests: str, block: Block, report: 
         text=block.text,
         tests=tests,
         block=block.id,
-        stale_before=len(report.stale),
+        stale_before=stale,
     )
 
 
