@@ -58,6 +58,7 @@ class GitHub:
     ) -> None:
         self._path = f"{api_url.rstrip('/')}/repos/{repository}"
         self._repository, self._clock = repository, clock
+        self._owner = repository.partition("/")[0]
         self._client = httpx.AsyncClient(
             timeout=timeout,
             follow_redirects=True,
@@ -82,8 +83,7 @@ class GitHub:
 
     async def of_branch(self, branch: str) -> PullRequest | None:
         """The pull request of a branch, open or not: who closed it wants no other."""
-        owner = self._repository.partition("/")[0]
-        query = {"head": f"{owner}:{branch}", "state": "all", "per_page": "10"}
+        query = {"head": f"{self._owner}:{branch}", "state": "all", "per_page": "10"}
         return next((each for each in await self._listed(query) if each.branch == branch), None)
 
     async def open_ones(self) -> list[PullRequest]:
@@ -110,7 +110,8 @@ class GitHub:
         head = told.get("head")
         repo = head.get("repo") if isinstance(head, dict) else None
         name = repo.get("full_name") if isinstance(repo, dict) else None
-        return isinstance(name, str) and name.lower() == self._repository.lower()
+        # A repository that was renamed answers under its old name, and calls itself by the new one.
+        return isinstance(name, str) and name.partition("/")[0].lower() == self._owner.lower()
 
     async def _asked(
         self, method: str, path: str, content: object = None, *, query: Mapping[str, str | int] | None = None

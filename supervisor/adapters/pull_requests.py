@@ -7,6 +7,7 @@ and one that is asked twice all come to the same one. What may help is tried aga
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ from supervisor.ports.review import Offer, PullRequests
 log = structlog.get_logger()
 
 LANDED = "supervisor/"
+
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class GitHubPullRequests:
     async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:
         branch = batch.branch or f"{LANDED}{batch.id}"
         token = self._where.token()
-        repository = (self._where.repositories or {}).get(batch.profile.name) or remote.repository
+        repository = self._repository(batch, remote)
         async with GitHub(self._where.api_url, repository, token, timeout=self._timeout) as github:
             if (there := await github.of_branch(branch)) is not None:
                 return there
@@ -142,6 +145,13 @@ class GitHubPullRequests:
             earlier = _earlier(await github.open_ones(), batch)
             body = report_offer.body(report, earlier.number if earlier else None)
             return await github.create(Draft(report_offer.title(report), body, branch, into))
+
+    def _repository(self, batch: Batch, remote: Remote) -> str:
+        found = (self._where.repositories or {}).get(batch.profile.name) or remote.repository
+        if not _REPOSITORY.fullmatch(found):
+            hint = f"name it as [github] repositories, such as {{ {batch.profile.name} = 'owner/name' }}"
+            raise Misconfigured("the remote's URL does not say which repository of GitHub it is", hint=hint)
+        return found
 
     async def _pushed(self, batch: Batch, head: str, branch: str, remote: Remote) -> None:
         """Where nothing was merged, an empty commit: GitHub wants a difference."""

@@ -210,6 +210,13 @@ async def test_a_repository_without_the_remote_is_told_so(tmp_path: Path) -> Non
         assert "has no remote origin" in offer.problems[0]
 
 
+async def test_a_repository_that_was_renamed_is_the_same_one(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        on.github.add(BRANCH, repository="ann/store")
+        assert (await on.device().open(on.batch, on.head)).pull_request.endswith("/pull/1")
+        assert on.creations == 0
+
+
 async def test_the_persons_repository_is_only_read(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         repo = Path(on.batch.repo)
