@@ -17,7 +17,7 @@ from supervisor.cli.printing import clean
 from supervisor.cli.session import Session
 from supervisor.cli.submitting import SUBMIT_SECONDS
 from supervisor.cli.tutorial_taking import take
-from supervisor.control.client import Client, quoted
+from supervisor.control.client import Answered, Client, quoted
 from supervisor.e2e.tutorial.blocks import parse
 from supervisor.e2e.tutorial.check import check
 from supervisor.e2e.tutorial.review import BadReview, Decision, Entry, Review
@@ -88,7 +88,9 @@ def fill(
 def sync(
     ctx: typer.Context,
     script: Script,
-    tests: Annotated[Path | None, typer.Option(metavar="DIR", exists=True, help="Tests that cite it.")] = None,
+    tests: Annotated[
+        Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="Tests that cite it.")
+    ] = None,
     profile: ProfileName = "default",
     wait: Wait = False,
     accept: Annotated[str | None, typer.Option(metavar="BATCH", help="Take what is verified of it.")] = None,
@@ -163,8 +165,6 @@ def _proposals(client: Client, batch: str) -> Iterator[Proposal]:
 
 
 def _proposal(client: Client, job: str) -> Proposal:
-    from supervisor.control.client import Answered
-
     try:
         return client.get(f"/v1/jobs/{quoted(job)}/proposal")
     except Answered as said:
@@ -175,7 +175,7 @@ def _proposal(client: Client, job: str) -> Proposal:
 
 def _review(here: Session, script: Path, batch: str) -> None:
     """Every proposal as a diff, with what its commands printed; each is a draft until somebody decides."""
-    reviewed, text = _review_of(script), script.read_text(encoding="utf-8")
+    reviewed, text = _review_of(script), _read(script)
     rows, shown = [], []
     for proposal in _proposals(here.client, batch):
         if proposal["kind"] != "seed" or proposal["verification"] != VERIFIED:
@@ -210,7 +210,7 @@ def _quoted(output: str) -> Iterator[str]:
 
 def _decide(here: Session, script: Path, accept: Iterable[str], reject: Iterable[str]) -> None:
     """All that is asked for, or nothing: it is looked at first, and written then."""
-    reviewed, text = _review_of(script), script.read_text(encoding="utf-8")
+    reviewed, text = _review_of(script), _read(script)
     decided: list[tuple[str, Entry]] = []
     meant: list[tuple[Decision, str]] = [("accepted", job) for job in accept]
     meant += [("rejected", job) for job in reject]
@@ -225,11 +225,21 @@ def _decide(here: Session, script: Path, accept: Iterable[str], reject: Iterable
         if decision == "accepted" and reviewed.blocks.get(proposal["block"]) != entry:
             text = _with_block(text, proposal)
     changed = [reviewed.note(block, entry) for block, entry in decided]
-    if text != script.read_text(encoding="utf-8"):
-        script.write_text(text, encoding="utf-8")
+    if text != _read(script):
+        _write(script, text)
     blocks = [{"block": block, "state": entry.state, "job": entry.job} for block, entry in decided]
     said = "\n".join(f"{each['job']}  {each['state']}  {each['block']}" for each in blocks)
     here.show({"schema_version": 1, "changed": any(changed), "rows": blocks}, said)
+
+
+def _read(script: Path) -> str:
+    return script.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _write(script: Path, text: str) -> None:
+    """Its kind of line ends stays, and so does what is no UTF-8."""
+    ends = "\r\n" if b"\r\n" in script.read_bytes() else "\n"
+    script.write_text(text, encoding="utf-8", errors="surrogateescape", newline=ends)
 
 
 def _with_block(text: str, proposal: Proposal) -> str:
