@@ -10,11 +10,12 @@ from supervisor.adapters.integrating.desk import Desk
 from supervisor.adapters.integrating.gathering import read_report
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.orders import run_command
-from supervisor.flow.integration.bringing import must_pass
 from supervisor.flow.integration.judging import Questions, Raised, questions, task
+from supervisor.flow.integration.taking import ON_BRANCH
 from supervisor.flow.integration.work import Work
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
+from supervisor.model.ledger import Fate
 from supervisor.ports import Judgement
 
 #: so many patches of conflicts are shown
@@ -39,12 +40,11 @@ class Asking:
     async def _prepare(
         self, batch: Batch, desk: Desk, works: Sequence[Work], done: Integrated, asked: Questions
     ) -> None:
+        touched = (*ON_BRANCH, Fate.CONFLICT)
         repo, by_job = Path(batch.repo), {work.job: work for work in works}
         shown = [row.change.sha for row in asked.conflicts[:MOST_PATCHES]]
         patches = {sha: await self._store.patch(repo, sha) for sha in shown}
-        tests = dict.fromkeys(
-            [*must_pass(batch, done.changes), *(by_job[row.change.job].test for row in asked.conflicts)]
-        )
+        tests = dict.fromkeys(by_job[row.change.job].test for row in done.changes if row.fate in touched)
         run = run_command(batch.profile, *tests, times=len(tests)) if tests else ""
         await desk.write(desk.task.stem, task(batch.id, asked, by_job, patches, run))
         await self._store.checkout(repo, done.head, desk.source)

@@ -55,17 +55,19 @@ def test_one_that_crashes_goes_again_and_is_then_done_without() -> None:
     world.vanish(INTEGRATOR).do(Collect, Release)
     assert world.job(INTEGRATOR).outcome is Outcome.LOST
     world.do(Integrate)
-    assert world.told(ev.BatchFinished) and not world.state.batches
+    assert world.told(ev.BatchFinished)
+    assert not world.state.batches
 
 
 def test_one_that_never_ends_is_given_up_when_its_time_is_over() -> None:
     world = judged(Profile(job_timeout_seconds=60)).do(Launch).wait(61).do(Collect, Release, Integrate)
-    assert world.told(ev.BatchFinished) and not world.state.batches
+    assert world.told(ev.BatchFinished)
+    assert not world.state.batches
 
 
 def test_it_waits_for_a_slot_but_for_no_window() -> None:
     """At noon a window at night is closed: a branch is made all the same, before people come."""
-    world = JudgedWorld(local=1).submit(tests=1, profile=Profile(window="11:59-12:01"))
+    world: World = JudgedWorld(local=1).submit(tests=1, profile=Profile(window="11:59-12:01"))
     world.do(Launch).publish().do(Collect, Verify, Release).wait(600).do(Integrate)
     assert [effect.attempt.key.job for effect in world.pending(Launch)] == [INTEGRATOR]
     world = judged()

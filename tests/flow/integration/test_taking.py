@@ -1,0 +1,68 @@
+"""What an integrator is asked, and that no change is lost when its branch takes the machine's place."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.flow.integration.judging import questions, repeated
+from supervisor.flow.integration.ledger import ChangeRow
+from supervisor.flow.integration.taking import ON_BRANCH, given_up, qualifying, retaken
+from supervisor.flow.integration.work import Change
+from supervisor.model.ledger import Fate
+
+FATES = [Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY]
+
+
+def change(number: int, path: str = "", kind: str = "FIX_IMPL", alike: str = "") -> Change:
+    return Change(number, f"c{number}", kind, "", (path or f"file{number}",), f"p{number}", alike)
+
+
+rows = st.lists(st.sampled_from(FATES), max_size=8).map(
+    lambda fates: [
+        ChangeRow(change(n), fate, "", f"m{n}" if fate in ON_BRANCH else "") for n, fate in enumerate(fates)
+    ]
+)
+names = st.integers(0, 9).map(lambda number: f"c{number}")
+
+
+@given(rows, st.dictionaries(names, names), st.dictionaries(names, st.just("why")))
+def test_every_change_keeps_its_row_and_is_merged_only_if_it_is_there(
+    before: list[ChangeRow], holders: dict[str, str], reasons: dict[str, str]
+) -> None:
+    after = retaken(before, holders, reasons)
+    assert [row.change for row in after] == [row.change for row in before]
+    for was, row in zip(before, after, strict=True):
+        there = row.change.sha in holders and was.change.sha in qualifying(before)
+        assert (row.fate in ON_BRANCH) == there
+        assert row.fate is was.fate or was.fate in (*ON_BRANCH, Fate.CONFLICT)
+        assert not there or row.commit == holders[row.change.sha]
+
+
+@given(
+    st.recursive(
+        st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_whatever_an_integrator_says_it_gave_up_is_read_or_left(said: object) -> None:
+    assert all(isinstance(word, str) for entry in given_up({"failed": said}).items() for word in entry)
+    assert (
+        given_up({"failed": [{"change": "c1", "reason": " too\n hard "}, said]}).get("c1", "too hard") == "too hard"
+    )
+
+
+def test_three_alike_in_two_files_are_one_matter_and_the_same_patch_is_one_change() -> None:
+    alike = [change(1, "a", alike="x"), change(2, "a", alike="x"), change(3, "b", alike="x")]
+    assert [len(group) for group in repeated(alike)] == [3]
+    assert repeated(alike[:2]) == ()
+    assert repeated([replace(each, paths=("a",)) for each in alike]) == ()
+    assert repeated([replace(each, patch_id="same") for each in alike]) == ()
+    assert repeated([replace(each, alike_id="") for each in alike]) == ()
+
+
+def test_fixes_are_put_to_it_in_the_order_of_the_branch_and_one_alone_needs_none() -> None:
+    merged = [ChangeRow(change(n), Fate.MERGED, "", f"m{n}") for n in (1, 2)]
+    asked = questions(merged, ["m2", "m1"], ())
+    assert [each.sha for each in asked.ranking] == ["c2", "c1"]
+    assert asked.why == "2 fixes to rank"
+    assert questions(merged[:1], ["m1"], ()).why == ""
