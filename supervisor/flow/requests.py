@@ -11,7 +11,7 @@ from supervisor.flow import window
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import How, JobState
+from supervisor.model.job import INTEGRATOR, How, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 
@@ -80,6 +80,8 @@ def _cancel(state: State, request: rq.Cancel, at: float) -> list[ev.Event]:
         return _cancel_job(batch, request.job, request.author, at)
     if batch.state is BatchState.CANCELLED:
         return []
+    if batch.integrator is not None and not batch.integrator.state.is_over:
+        return _cancel_job(batch, INTEGRATOR, request.author, at)  # what the machine has made stands
     if batch.state is BatchState.INTEGRATING:
         raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
     cancelled = [event for number in batch.touched for event in _cancel_job(batch, number, request.author, at)]

@@ -2,7 +2,9 @@
 
 from hypothesis import settings
 
+from supervisor.flow.requests import decide
 from supervisor.model import event as ev
+from supervisor.model import request as rq
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import BatchState, Profile
 from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
@@ -62,6 +64,15 @@ def test_one_that_crashes_goes_again_and_is_then_done_without() -> None:
 def test_one_that_never_ends_is_given_up_when_its_time_is_over() -> None:
     world = judged(Profile(job_timeout_seconds=60)).do(Launch).wait(61).do(Collect, Release, Integrate)
     assert world.told(ev.BatchFinished)
+    assert not world.state.batches
+
+
+def test_who_cancels_the_batch_ends_it_and_the_machines_branch_stands() -> None:
+    world = judged().do(Launch)
+    world.happens(*decide(world.state, rq.Cancel("b"), world.now)).do(Collect, Release)
+    assert world.job(INTEGRATOR).outcome is Outcome.CANCELLED
+    world.do(Integrate)
+    assert world.told(ev.IntegrationEnded)
     assert not world.state.batches
 
 
