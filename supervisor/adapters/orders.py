@@ -42,8 +42,8 @@ REHEARSALS: Mapping[Role, tuple[str, str]] = {
 #: What an agent that is talked to is told first; the prompt itself may be longer than a terminal takes.
 FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
 
-#: A claude that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title of
-#: the session, which would be in no transcript.
+#: A claude that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title
+#: of the session, which no transcript tells of.
 UNATTENDED = {
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
