@@ -38,7 +38,7 @@ supervisorctl status
 ##############################################################################
 
 # a file adds pools of agents and profiles of work; config/default.toml has every key
-cat > supervisor.toml <<'END'
+cat > ~/supervisor.toml <<'END'
 [[pools]]
 name = "local"
 slots = 2
@@ -59,26 +59,26 @@ slots = 1
 END
 
 # could a daemon start with it? a key that is misspelt is named, and the one that was meant
-supervisorctl config check supervisor.toml
+supervisorctl config check ~/supervisor.toml
 
 # what does it come to? every key with its value, and where that is from
-supervisorctl config show supervisor.toml --origin
+supervisorctl config show ~/supervisor.toml --origin
 
 # the environment wins over the file
-SUPERVISOR_VERIFY_SLOTS=3 supervisorctl config show supervisor.toml --origin | grep verify_slots
+SUPERVISOR_VERIFY_SLOTS=3 supervisorctl config show ~/supervisor.toml --origin | grep verify_slots
 
 # the same for a program
-supervisorctl config show supervisor.toml --json | jq '.config.profiles | keys'
+supervisorctl config show ~/supervisor.toml --json | jq '.config.profiles | keys'
 
 # is all there that this configuration needs?
-supervisorctl doctor --config supervisor.toml
+supervisorctl doctor --config ~/supervisor.toml
 
 # start with it; `daemon` will be needed to stop it
-supervisord --config supervisor.toml &
+supervisord --config ~/supervisor.toml &
 daemon=$!
 
 # the file may change while agents work
-sed -i 's/^slots = 2/slots = 6/' supervisor.toml
+sed -i 's/^slots = 2/slots = 6/' ~/supervisor.toml
 supervisorctl reload
 
 ##############################################################################
@@ -107,6 +107,7 @@ supervisorctl submit tests/e2e --priority 10
 # agents start from the last commit: uncommitted work is refused, unless you say to leave it out
 echo "to do" > notes.txt
 supervisorctl submit tests/e2e --allow-dirty
+rm notes.txt
 
 # submit, and come back when all is over
 supervisorctl submit tests/e2e --wait
@@ -136,9 +137,26 @@ supervisorctl events -n 5
 # all that has happened to one batch, and what will
 supervisorctl events "$batch" --follow
 
-# what an agent did is there before anything is merged: commits under refs of the daemon's own
+# what an agent said and did; --follow goes on as long as it works
+supervisorctl logs "$batch.1"
+
+# the commits of an agent are there before anything is merged, under a ref of the daemon's own
 repository=$(echo ~/.local/state/agent-supervisor/repos/greet-*.git)
 git --git-dir "$repository" log --oneline "refs/supervisor/$batch/1/1"
+
+##############################################################################
+# REVIEW
+##############################################################################
+
+# what came of it, what did it take, and what is to be done next?
+supervisorctl report "$batch"
+
+# the same as a page, to send around
+supervisorctl report "$batch" --html night.html
+
+# all that held is on one branch in your repository: look at it, and merge it as you merge everything
+branch=$(supervisorctl status "$batch" --json | jq -r .batch.branch)
+git diff "main...$branch"
 
 ##############################################################################
 # IN SCRIPTS
@@ -217,7 +235,7 @@ supervisorctl submit tests/e2e --profile overnight
 supervisorctl status
 
 # your own agent: any program that obeys the agent contract (README.md)
-cat >> supervisor.toml <<'END'
+cat >> ~/supervisor.toml <<'END'
 
 [profiles.ours]
 agent = "command"
@@ -234,7 +252,7 @@ supervisorctl submit tests/e2e --profile ours
 kill "$daemon"
 
 # start it again, of a later version if you like: it finds its agents and goes on
-supervisord --config supervisor.toml &
+supervisord --config ~/supervisor.toml &
 daemon=$!
 
 # who waits, or follows, is not disturbed by any of that
@@ -250,8 +268,8 @@ supervisorctl drain --deadline 1800
 supervisorctl resume
 
 # a journal that a disk has damaged is refused, never started over: save what can be read, then start
-supervisord --config supervisor.toml --salvage
-supervisord --config supervisor.toml &
+supervisord --config ~/supervisor.toml --salvage
+supervisord --config ~/supervisor.toml &
 
 ##############################################################################
 # COMPLETION
@@ -273,7 +291,7 @@ supervisorctl completion fish > ~/.config/fish/completions/supervisorctl.fish
 # TESTS FROM A TUTORIAL
 ##############################################################################
 
-# these need no daemon. A tutorial like this one is made of blocks; list yours
+# a tutorial like this one is made of blocks; list yours. This and what follows needs no daemon
 supervisorctl tutorial blocks tutorial.sh
 
 # what has still to be written? a comment without a command
@@ -304,3 +322,23 @@ supervisorctl tutorial view results --tutorial tutorial.sh -o results.html
 # what is new since the last run?
 pytest tests/e2e --e2e-dir results.new
 supervisorctl tutorial view results.new --compare results --tutorial tutorial.sh -o news.html
+
+##############################################################################
+# WRITERS
+##############################################################################
+
+# let writers fill what has still to be written, a job for each comment without a command
+batch=$(supervisorctl tutorial fill tutorial.sh --json | jq -r .batch)
+supervisorctl wait "$batch"
+
+# look at what they propose, with what it printed; what you accept is written into the tutorial
+supervisorctl tutorial fill tutorial.sh --review "$batch"
+supervisorctl tutorial fill tutorial.sh --accept "$batch.1"
+
+# let writers bring the tests up to the tutorial, and take what was proven, as commits
+batch=$(supervisorctl tutorial sync tutorial.sh --tests tests/e2e --json | jq -r .batch)
+supervisorctl wait "$batch"
+supervisorctl tutorial sync tutorial.sh --accept "$batch"
+
+# the same as a slash command of your own coding agent
+supervisorctl tutorial install-command

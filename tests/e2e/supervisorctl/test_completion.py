@@ -1,7 +1,21 @@
 """Completion, in the shells that there are."""
 
 from supervisor.e2e import E2e, expect
+from supervisor.e2e.terminal import Terminal
+from tests.e2e.supervisorctl.place import PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
+
+#: the screen's text has no spaces at the ends of its lines
+PROMPT = r"> *\Z"
+
+
+def shell(e2e: E2e, comment: str) -> Terminal:
+    """A person's shell, which has read the script."""
+    bash = e2e.terminal("PS1='> ' bash --norc -i", comment=comment)
+    bash.wait_text(PROMPT, PATIENCE_SECONDS)
+    bash.send("source <(supervisorctl completion bash)\n")
+    bash.wait_text(rf"bash\)\n{PROMPT}", PATIENCE_SECONDS)
+    return bash
 
 
 def test_in_this_shell(e2e: E2e, batch: str) -> None:
@@ -11,16 +25,15 @@ def test_in_this_shell(e2e: E2e, batch: str) -> None:
         # verbs, options, and the ids of batches and jobs, in this shell
         source <(supervisorctl completion bash)
     """
-    bash = e2e.terminal("bash --norc -i", comment="in this shell")
-    bash.send("source <(supervisorctl completion bash)\n")
+    bash = shell(e2e, "in this shell")
     bash.send("supervisorctl reloa\t")
-    bash.wait_text("supervisorctl reload ")
-    bash.press("Ctrl+C")
+    bash.wait_text("supervisorctl reload", PATIENCE_SECONDS)
+    bash.press("Ctrl+U")
     bash.send(f"supervisorctl job {batch[:3]}\t")
-    bash.wait_text(f"supervisorctl job {batch}")
-    bash.press("Ctrl+C")
+    bash.wait_text(f"supervisorctl job {batch}", PATIENCE_SECONDS)
+    bash.press("Ctrl+U")
     bash.send("supervisorctl drain --dead\t")
-    bash.wait_text("supervisorctl drain --deadline ")
+    bash.wait_text("supervisorctl drain --deadline", PATIENCE_SECONDS)
 
 
 def test_without_a_daemon(e2e: E2e, stage: Stage) -> None:
@@ -30,11 +43,10 @@ def test_without_a_daemon(e2e: E2e, stage: Stage) -> None:
         # verbs, options, and the ids of batches and jobs, in this shell
         source <(supervisorctl completion bash)
     """
-    bash = e2e.terminal("bash --norc -i", comment="without a daemon")
-    bash.send("source <(supervisorctl completion bash)\n")
+    bash = shell(e2e, "without a daemon")
     bash.send("supervisorctl job k\t")
     bash.send("\x15supervisorctl reloa\t")
-    bash.wait_text("supervisorctl reload ")
+    bash.wait_text("supervisorctl reload", PATIENCE_SECONDS)
     expect(bash.screen).not_to_contain("error")
 
 

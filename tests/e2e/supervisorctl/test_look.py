@@ -2,6 +2,7 @@
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.place import PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
 
 
@@ -13,8 +14,8 @@ def test_follow_on_a_terminal(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl follow
     """
     terminal = e2e.terminal("supervisorctl follow", comment="watch it go")
-    terminal.wait_text("stages +3 running")
-    terminal.wait_text(r"slots +local 3/4")
+    terminal.wait_text("stages +3 running", PATIENCE_SECONDS)
+    terminal.wait_text(r"slots +local 3/4", PATIENCE_SECONDS)
     terminal.mark("the agents go on")
     stage.release()
     expect(terminal.wait()).to_have_exit_code(1)
@@ -29,7 +30,7 @@ def test_follow_may_be_left(e2e: E2e, held: str) -> None:
         supervisorctl follow
     """
     terminal = e2e.terminal("supervisorctl follow", comment="watch it go, for a while")
-    terminal.wait_text("stages +3 running")
+    terminal.wait_text("stages +3 running", PATIENCE_SECONDS)
     terminal.press("Ctrl+C")
     expect(terminal.wait()).to_have_exit_code(130)
     expect(e2e.run('supervisorctl status "$batch"')).stdout.to_contain("3 running")
@@ -47,7 +48,7 @@ def test_status_of_a_batch(e2e: E2e, batch: str) -> None:
     expect(status.stdout).to_contain("1 improved, 1 clean, 1 failed")
 
 
-def test_status_of_a_batch_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
+def test_status_of_a_batch_that_is_not_there(e2e: E2e, shared: None) -> None:
     """It is said where to look.
 
     Tutorial block:
@@ -105,7 +106,7 @@ def test_job(e2e: E2e, batch: str) -> None:
         supervisorctl job "$batch.1"
     """
     job = e2e.run('supervisorctl job "$batch.1"', comment="all about one job")
-    expect(job).to_succeed().stdout.to_match("^outcome +improved$").to_match("^commits +1$")
+    expect(job).to_succeed().stdout.to_match("^outcome +improved$").to_match("^attempts +1$")
     expect(job.stdout).to_contain("launch-started", "work-published", "job-ended")
 
 
@@ -141,21 +142,23 @@ def test_events_as_they_happen(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl events "$batch" --follow
     """
     with e2e.spawn('supervisorctl events "$batch" --follow', comment="and what will happen") as events:
-        events.wait_for(rf"{held} +batch-submitted")
+        events.wait_for(rf"{held} +batch-submitted", PATIENCE_SECONDS)
         assert "work-published" not in events.output
         stage.release()
-        events.wait_for(rf"{held}\.1 +work-published")
-        events.wait_for(rf"{held} +batch-finished")
+        events.wait_for(rf"{held}\.1 +work-published", PATIENCE_SECONDS)
+        events.wait_for(rf"{held} +batch-finished", PATIENCE_SECONDS)
 
 
-def test_what_an_agent_did(e2e: E2e, batch: str) -> None:
+def test_what_an_agent_did(e2e: E2e, stage: Stage) -> None:
     """Its commits are under a ref of the job and the attempt, and the checkout was only read.
 
     Tutorial block:
-        # what an agent did is there before anything is merged: commits under refs of the daemon's own
+        # the commits of an agent are there before anything is merged, under a ref of the daemon's own
         repository=$(echo ~/.local/state/agent-supervisor/repos/greet-*.git)
         git --git-dir "$repository" log --oneline "refs/supervisor/$batch/1/1"
     """
+    stage.start()
+    stage.until_over(stage.submit())
     commits = e2e.run(
         """
         repository=$(echo ~/.local/state/agent-supervisor/repos/greet-*.git)
@@ -165,3 +168,14 @@ def test_what_an_agent_did(e2e: E2e, batch: str) -> None:
     )
     expect(commits).to_succeed().stdout.to_have_line_count(2).to_contain("[IMPROVE_TEST] Greet politely")
     expect(e2e.run("git status --porcelain && git log --oneline")).stdout.to_have_line_count(1)
+
+
+def test_logs_of_a_job_that_is_not_there(e2e: E2e, batch: str) -> None:
+    """The jobs that there are stand in the hint.
+
+    Tutorial block:
+        # what an agent said and did; --follow goes on as long as it works
+        supervisorctl logs "$batch.1"
+    """
+    missing = e2e.run('supervisorctl logs "$batch.7"', comment="one that is not there")
+    expect(missing).to_have_exit_code(5).stderr.to_contain(f"its jobs are {batch}.1 to {batch}.3")

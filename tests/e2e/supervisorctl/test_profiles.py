@@ -6,7 +6,8 @@ import pytest
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
-from tests.e2e.supervisorctl.stage import CONFIG, HERE, Stage
+from tests.e2e.supervisorctl.place import CONFIG, HERE
+from tests.e2e.supervisorctl.stage import Stage
 
 MODAL = """
 [[pools]]
@@ -20,7 +21,7 @@ pools = ["modal"]
 """
 
 OURS = """
-cat >> supervisor.toml <<'END'
+cat >> ~/supervisor.toml <<'END'
 
 [profiles.ours]
 agent = "command"
@@ -44,14 +45,15 @@ def test_elsewhere(e2e: E2e, stage: Stage) -> None:
         # from here to a hundred agents elsewhere is one word
         supervisorctl submit tests/e2e --profile modal
     """
-    stage.start(CONFIG + MODAL)
+    stage.configure(CONFIG + MODAL)
+    stage.start()
     batch = e2e.run("supervisorctl submit tests/e2e --profile modal", comment="on Modal").stdout.strip()
     stage.until_over(batch)
     assert stage.outcomes(batch) == ["improved", "clean", "failed"]
     assert {job["pool"] for job in stage.get(f"/v1/batches/{batch}/jobs")["rows"]} == {"modal"}
 
 
-def test_a_profile_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
+def test_a_profile_that_is_not_there(e2e: E2e, shared: None) -> None:
     """The ones that there are, or the nearest of them, are named.
 
     Tutorial block:
@@ -59,7 +61,7 @@ def test_a_profile_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
         supervisorctl submit tests/e2e --profile modal
     """
     missing = e2e.run("supervisorctl submit tests/e2e --profile modal", comment="not configured")
-    expect(missing).to_have_exit_code(5).stderr.to_contain("there is no profile modal", "default, overnight")
+    expect(missing).to_have_exit_code(5).stderr.to_contain("there is no profile modal", "the profiles are: default")
 
 
 @pytest.mark.parametrize("starts_in", [-1, 1])
@@ -71,7 +73,8 @@ def test_overnight(e2e: E2e, stage: Stage, starts_in: int) -> None:
         supervisorctl submit tests/e2e --profile overnight
         supervisorctl status
     """
-    stage.start(CONFIG.replace("22:00-06:00", window(starts_in)))
+    stage.configure(CONFIG.replace("22:00-06:00", window(starts_in)))
+    stage.start()
     stage.hold("test_hello", "test_goodbye", "test_shout")
     batch = e2e.run("supervisorctl submit tests/e2e --profile overnight", comment="through the night").stdout.strip()
     if starts_in < 0:
@@ -86,7 +89,7 @@ def test_an_agent_of_ones_own(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
 
     Tutorial block:
         # your own agent: any program that obeys the agent contract (README.md)
-        cat >> supervisor.toml <<'END'
+        cat >> ~/supervisor.toml <<'END'
 
         [profiles.ours]
         agent = "command"
@@ -108,7 +111,7 @@ def test_an_agent_that_is_not_installed(e2e: E2e, stage: Stage, daemon: Spawned)
 
     Tutorial block:
         # your own agent: any program that obeys the agent contract (README.md)
-        cat >> supervisor.toml <<'END'
+        cat >> ~/supervisor.toml <<'END'
 
         [profiles.ours]
         agent = "command"

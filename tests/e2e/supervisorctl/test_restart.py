@@ -2,10 +2,11 @@
 
 from supervisor.e2e import E2e, expect, processes
 from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.place import PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
 
 AGAIN = """
-supervisord --config supervisor.toml &
+supervisord --config ~/supervisor.toml &
 daemon=$!
 """
 
@@ -30,7 +31,7 @@ def test_start_again(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None
 
     Tutorial block:
         # start it again, of a later version if you like: it finds its agents and goes on
-        supervisord --config supervisor.toml &
+        supervisord --config ~/supervisor.toml &
         daemon=$!
     """
     agents = stage.agents()
@@ -50,7 +51,7 @@ def test_start_again_after_a_crash(e2e: E2e, stage: Stage, held: str, daemon: Sp
 
     Tutorial block:
         # start it again, of a later version if you like: it finds its agents and goes on
-        supervisord --config supervisor.toml &
+        supervisord --config ~/supervisor.toml &
         daemon=$!
     """
     e2e.run('kill -9 "$daemon"', comment="a crash")
@@ -71,7 +72,7 @@ def test_wait_over_a_restart(e2e: E2e, stage: Stage, held: str, daemon: Spawned)
     """
     waiting = e2e.spawn('supervisorctl wait "$batch"', comment="who waits")
     following = e2e.spawn('supervisorctl follow "$batch"', comment="who follows")
-    following.wait_for("launched")
+    following.wait_for("launch-succeeded", PATIENCE_SECONDS)
     e2e.run('kill "$daemon"', comment="stop the daemon")
     daemon.wait()
     stage.start()
@@ -88,14 +89,14 @@ def test_hangup(e2e: E2e, daemon: Spawned) -> None:
         # a signal reads the configuration again, too
         kill -HUP "$daemon"
     """
-    e2e.run("sed -i 's/^slots = 4/slots = 5/' supervisor.toml", comment="one more")
+    e2e.run("sed -i 's/^slots = 4/slots = 5/' ~/supervisor.toml", comment="one more")
     e2e.run('kill -HUP "$daemon"')
-    daemon.wait_for("configuration reloaded")
-    expect(e2e.run("supervisorctl status")).stdout.to_match("^local +local +0/5$")
-    e2e.run("sed -i 's/^slots = 5/slots =/' supervisor.toml", comment="a slip")
+    daemon.wait_for("configuration reloaded", PATIENCE_SECONDS)
+    expect(e2e.run("supervisorctl status")).stdout.to_match("^local +local +0/5 ")
+    e2e.run("sed -i 's/^slots = 5/slots =/' ~/supervisor.toml", comment="a slip")
     e2e.run('kill -HUP "$daemon"')
-    daemon.wait_for("the last good one stays")
-    expect(e2e.run("supervisorctl status")).stdout.to_match("^local +local +0/5$")
+    daemon.wait_for("the last good one stays", PATIENCE_SECONDS)
+    expect(e2e.run("supervisorctl status")).stdout.to_match("^local +local +0/5 ")
 
 
 def test_drain(e2e: E2e, stage: Stage, held: str) -> None:
@@ -106,7 +107,7 @@ def test_drain(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl drain --deadline 1800
     """
     draining = e2e.spawn("supervisorctl drain --deadline 1800", comment="before the machine goes down")
-    draining.wait_for("draining: 3 agents are still there")
+    draining.wait_for("draining: 3 agents are still there", PATIENCE_SECONDS)
     stage.release()
     expect(draining.wait()).to_succeed().stdout.to_contain("drained: no agent is left, nothing is launched")
 
@@ -130,7 +131,7 @@ def test_the_end_of_a_drain(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl resume
     """
     draining = e2e.spawn("supervisorctl drain", comment="which takes its time")
-    draining.wait_for("3 agents are still there")
+    draining.wait_for("3 agents are still there", PATIENCE_SECONDS)
     more = e2e.run("supervisorctl submit tests/e2e -- -k hello", comment="has to wait").stdout.strip()
     assert stage.jobs(more)["queued"] == 1
     expect(e2e.run("supervisorctl resume")).to_succeed().stdout.to_contain("it goes on")
@@ -146,35 +147,37 @@ END
 """
 
 
-def test_salvage(e2e: E2e, stage: Stage, batch: str, daemon: Spawned) -> None:
+def test_salvage(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """A damaged journal is refused; what can be read of it is saved, what was lost is named, and it goes on.
 
     Tutorial block:
         # a journal that a disk has damaged is refused, never started over: save what can be read, then start
-        supervisord --config supervisor.toml --salvage
-        supervisord --config supervisor.toml &
+        supervisord --config ~/supervisor.toml --salvage
+        supervisord --config ~/supervisor.toml &
     """
+    batch = stage.submit()
+    stage.until_over(batch)
     daemon.stop()
     expect(e2e.run(SPOIL, comment="a disk goes bad")).to_succeed()
-    refused = e2e.run("supervisord --config supervisor.toml", comment="it is not started over")
+    refused = e2e.run("supervisord --config ~/supervisor.toml", comment="it is not started over")
     expect(refused).to_have_exit_code(2).stderr.to_match("^hint: .*--salvage")
-    saved = e2e.run("supervisord --config supervisor.toml --salvage", comment="save what can be read")
+    saved = e2e.run("supervisord --config ~/supervisor.toml --salvage", comment="save what can be read")
     expect(saved).to_have_exit_code(1).stdout.to_match(r"^saved \d+ events").to_match(
         r"^lost: event \d+ \(job-ended\)"
     )
-    e2e.run("supervisord --config supervisor.toml &", comment="then start", keep_background=True)
+    e2e.run("supervisord --config ~/supervisor.toml &", comment="then start", keep_background=True)
     stage.answers()
     expect(e2e.run("supervisorctl events --after 0")).stdout.to_contain(f"{batch}.1", "job-ended")
 
 
-def test_salvage_beside_a_daemon(e2e: E2e, daemon: Spawned) -> None:
+def test_salvage_beside_a_daemon(e2e: E2e, stage: Stage, shared: None) -> None:
     """A journal that is in use is not to be saved.
 
     Tutorial block:
         # a journal that a disk has damaged is refused, never started over: save what can be read, then start
-        supervisord --config supervisor.toml --salvage
-        supervisord --config supervisor.toml &
+        supervisord --config ~/supervisor.toml --salvage
+        supervisord --config ~/supervisor.toml &
     """
-    refused = e2e.run("supervisord --config supervisor.toml --salvage", comment="while the daemon runs")
+    refused = e2e.run("supervisord --config ~/supervisor.toml --salvage", comment="while the daemon runs")
     expect(refused).to_have_exit_code(4).stderr.to_match("^hint: ")
-    assert daemon.is_running
+    assert stage.has_daemon()

@@ -15,7 +15,7 @@ fi
 """
 
 
-def test_keep_the_id(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_keep_the_id(e2e: E2e, stage: Stage, idle: None) -> None:
     """JSON alone is on standard output, so that a program can read it.
 
     Tutorial block:
@@ -95,7 +95,7 @@ def test_which_tests_are_better(e2e: E2e, batch: str) -> None:
     expect(better).to_succeed().stdout.to_equal("tests/e2e/test_greet.py::test_hello\n")
 
 
-def test_new_agents_on_what_failed(e2e: E2e, stage: Stage, batch: str) -> None:
+def test_new_agents_on_what_failed(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """What the rows say is what `submit` takes.
 
     Tutorial block:
@@ -104,6 +104,7 @@ def test_new_agents_on_what_failed(e2e: E2e, stage: Stage, batch: str) -> None:
             jq -r '.rows[] | select(.outcome == "failed") | .test' |
             xargs supervisorctl submit
     """
+    stage.until_over(stage.submit())
     again = e2e.run(
         """
         supervisorctl jobs "$batch" --json |
@@ -117,7 +118,7 @@ def test_new_agents_on_what_failed(e2e: E2e, stage: Stage, batch: str) -> None:
     assert job["test"] == "tests/e2e/test_greet.py::test_shout"
 
 
-def test_errors_in_json(e2e: E2e, daemon: Spawned) -> None:
+def test_errors_in_json(e2e: E2e, shared: None) -> None:
     """A program is told the same as a person.
 
     Tutorial block:
@@ -142,7 +143,7 @@ def test_errors_in_json_without_a_daemon(e2e: E2e, stage: Stage) -> None:
     expect(refused.stderr).to_be_empty()
 
 
-def test_events_resume(e2e: E2e, stage: Stage, batch: str) -> None:
+def test_events_resume(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """From a number on: no gap, no repeat, also over a crash of the daemon.
 
     Tutorial block:
@@ -162,6 +163,7 @@ def test_events_resume(e2e: E2e, stage: Stage, batch: str) -> None:
     expect(resumed).to_succeed().stdout.to_match("^batch-submitted$").not_.to_match("^batch-finished$")
     stage.until_over(resumed.stdout.split()[0])
     e2e.run('kill -9 "$daemon"', comment="a crash")
+    daemon.wait()
     stage.start()
     events = e2e.run(
         "supervisorctl events --after 0 --json", comment="all that has ever happened"

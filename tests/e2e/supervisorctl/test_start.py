@@ -1,7 +1,6 @@
 """Starting: what must be there, the first daemon, and a second one beside it."""
 
 from supervisor.e2e import E2e, expect
-from supervisor.e2e.spawned import Spawned
 from tests.e2e.supervisorctl.stage import Stage
 
 
@@ -61,10 +60,10 @@ def test_a_daemon_without_configuration(e2e: E2e, stage: Stage) -> None:
     started = e2e.run("supervisord &", comment="start the daemon", keep_background=True)
     expect(started).to_succeed()
     stage.answers()
-    expect(e2e.run("supervisorctl status")).stdout.to_match(r"^local +local +0/4$")
+    expect(e2e.run("supervisorctl status")).stdout.to_match(r"^local +local +0/4 ")
 
 
-def test_a_second_daemon_is_refused(e2e: E2e, daemon: Spawned) -> None:
+def test_a_second_daemon_is_refused(e2e: E2e, shared: None) -> None:
     """Two daemons never work on the same state.
 
     Tutorial block:
@@ -79,7 +78,7 @@ def test_a_second_daemon_is_refused(e2e: E2e, daemon: Spawned) -> None:
     )
 
 
-def test_version(e2e: E2e, daemon: Spawned) -> None:
+def test_version(e2e: E2e, shared: None) -> None:
     """Both versions are told.
 
     Tutorial block:
@@ -99,7 +98,7 @@ def test_version_without_a_daemon(e2e: E2e, stage: Stage) -> None:
     expect(e2e.run("supervisorctl version")).to_succeed().stdout.to_contain("daemon not reachable")
 
 
-def test_status(e2e: E2e, daemon: Spawned) -> None:
+def test_status(e2e: E2e, shared: None) -> None:
     """With nothing to do, it says how to begin, and what it would run on.
 
     Tutorial block:
@@ -108,7 +107,7 @@ def test_status(e2e: E2e, daemon: Spawned) -> None:
     """
     status = e2e.run("supervisorctl status", comment="what is open?")
     expect(status).to_succeed().stdout.to_contain("no batch is open; `supervisorctl submit tests/e2e` makes one")
-    expect(status.stdout).to_match(r"^POOL +PROVIDER +SLOTS").to_match(r"^local +local +0/4$")
+    expect(status.stdout).to_match(r"^POOL +PROVIDER +SLOTS").to_match(r"^local +local +0/4 ")
 
 
 def test_status_without_a_daemon(e2e: E2e, stage: Stage) -> None:
@@ -123,7 +122,7 @@ def test_status_without_a_daemon(e2e: E2e, stage: Stage) -> None:
     expect(nobody.stderr).to_match("^hint: ")
 
 
-def test_another_daemon_beside_it(e2e: E2e, daemon: Spawned) -> None:
+def test_another_daemon_beside_it(e2e: E2e, stage: Stage, shared: None) -> None:
     """It has a state and a socket of its own, and the first one knows nothing of it.
 
     Tutorial block:
@@ -131,7 +130,7 @@ def test_another_daemon_beside_it(e2e: E2e, daemon: Spawned) -> None:
         supervisord --state-dir ~/trial/state --socket ~/trial/ctl.sock &
     """
     e2e.run("supervisord --state-dir ~/trial/state --socket ~/trial/ctl.sock &", keep_background=True)
-    expect(lambda: e2e.home / "trial" / "ctl.sock").eventually(30).to_exist()
+    stage.until("the other daemon answers", lambda: (e2e.home / "trial" / "ctl.sock").exists())
     e2e.run("supervisorctl pause --socket ~/trial/ctl.sock", comment="to tell them apart")
     expect(e2e.run("supervisorctl status --socket ~/trial/ctl.sock")).stdout.to_contain("paused: nothing is launched")
     expect(e2e.run("supervisorctl status")).stdout.not_to_contain("paused")
@@ -147,7 +146,7 @@ def test_which_daemon_is_meant(e2e: E2e, stage: Stage) -> None:
         supervisorctl status
     """
     e2e.run("supervisord --state-dir ~/trial/state --socket ~/trial/ctl.sock &", keep_background=True)
-    stage.answers("--socket ~/trial/ctl.sock")
+    stage.until("the other daemon answers", lambda: (e2e.home / "trial" / "ctl.sock").exists())
     said = e2e.run(
         """
         supervisorctl status --socket ~/trial/ctl.sock

@@ -76,13 +76,13 @@ def test_fewer_slots(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl slots local 1
     """
     expect(e2e.run("supervisorctl slots local 1")).to_succeed().stdout.to_contain("local has 1 slots")
-    expect(e2e.run("supervisorctl status")).stdout.to_match(r"^local +local +3/1$")
+    expect(e2e.run("supervisorctl status")).stdout.to_match(r"^local +local +3/1 ")
     expect(e2e.run("supervisorctl slots 1", comment="there is one pool only")).stdout.to_contain("as before")
     stage.release()
     stage.until_over(held)
 
 
-def test_slots_of_a_pool_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
+def test_slots_of_a_pool_that_is_not_there(e2e: E2e, shared: None) -> None:
     """The pools that there are stand in the hint.
 
     Tutorial block:

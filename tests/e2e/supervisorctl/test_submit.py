@@ -1,19 +1,19 @@
 """Submitting: which tests, from which checkout, in which order."""
 
-from supervisor.e2e import E2e, expect
+from supervisor.e2e import CommandResult, E2e, expect
 from supervisor.e2e.spawned import Spawned
 from tests.e2e.supervisorctl.stage import Stage
 
 TESTS = [f"tests/e2e/test_greet.py::test_{name}" for name in ("hello", "goodbye", "shout")]
 
 
-def collected(stage: Stage) -> list[str]:
-    """The tests of the batch that was submitted last."""
-    [newest] = stage.get("/v1/batches", limit=1)["rows"]
-    return [row["test"] for row in stage.get(f"/v1/batches/{newest['id']}/jobs")["rows"]]
+def collected(stage: Stage, submitted: CommandResult) -> list[str]:
+    """The tests of the batch that was printed."""
+    expect(submitted).to_succeed().stdout.to_match(r"\A[a-z0-9]{5}\n\Z")
+    return [row["test"] for row in stage.get(f"/v1/batches/{submitted.stdout.strip()}/jobs")["rows"]]
 
 
-def test_dry_run(e2e: E2e, daemon: Spawned) -> None:
+def test_dry_run(e2e: E2e, shared: None) -> None:
     """The tests are listed, and nothing is submitted.
 
     Tutorial block:
@@ -27,7 +27,7 @@ def test_dry_run(e2e: E2e, daemon: Spawned) -> None:
     expect(e2e.run("supervisorctl status")).stdout.to_contain("no batch is open")
 
 
-def test_dry_run_of_tests_that_can_not_be_collected(e2e: E2e, daemon: Spawned) -> None:
+def test_dry_run_of_tests_that_can_not_be_collected(e2e: E2e, shared: None) -> None:
     """pytest's own words are shown.
 
     Tutorial block:
@@ -40,7 +40,7 @@ def test_dry_run_of_tests_that_can_not_be_collected(e2e: E2e, daemon: Spawned) -
     expect(refused.stderr).to_have_lines("error: pytest can't collect (exit 2)")
 
 
-def test_submit(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_submit(e2e: E2e, stage: Stage, idle: None) -> None:
     """A job for each test; the id of the batch alone is on standard output.
 
     Tutorial block:
@@ -48,12 +48,11 @@ def test_submit(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         supervisorctl submit tests/e2e
     """
     submitted = e2e.run("supervisorctl submit tests/e2e", comment="an agent on every test")
-    expect(submitted).to_succeed().stdout.to_match(r"\A[a-z0-9]{5}\n\Z")
+    assert collected(stage, submitted) == TESTS
     expect(submitted.stderr).to_contain("3 jobs; `supervisorctl follow ")
-    assert collected(stage) == TESTS
 
 
-def test_submit_without_git(e2e: E2e, daemon: Spawned) -> None:
+def test_submit_without_git(e2e: E2e, shared: None) -> None:
     """Agents start from a commit, so there must be one.
 
     Tutorial block:
@@ -65,18 +64,18 @@ def test_submit_without_git(e2e: E2e, daemon: Spawned) -> None:
     expect(refused).to_have_exit_code(4).stderr.to_contain("is not a git repository")
 
 
-def test_one_test(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_one_test(e2e: E2e, stage: Stage, idle: None) -> None:
     """A node id is a batch of one job.
 
     Tutorial block:
         # on one test only
         supervisorctl submit tests/e2e/test_greet.py::test_hello
     """
-    expect(e2e.run("supervisorctl submit tests/e2e/test_greet.py::test_hello")).to_succeed()
-    assert collected(stage) == TESTS[:1]
+    submitted = e2e.run("supervisorctl submit tests/e2e/test_greet.py::test_hello", comment="one test only")
+    assert collected(stage, submitted) == TESTS[:1]
 
 
-def test_one_test_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
+def test_one_test_that_is_not_there(e2e: E2e, shared: None) -> None:
     """A path that is wrong is told from a repository without tests.
 
     Tutorial block:
@@ -87,18 +86,18 @@ def test_one_test_that_is_not_there(e2e: E2e, daemon: Spawned) -> None:
     expect(missing).to_have_exit_code(5).stderr.to_contain("there is no tests/e2e/test_great.py")
 
 
-def test_arguments_for_pytest(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_arguments_for_pytest(e2e: E2e, stage: Stage, idle: None) -> None:
     """They select, and agents run their tests with them too.
 
     Tutorial block:
         # what stands after -- is for pytest
         supervisorctl submit tests/e2e -- -k "hello or goodbye"
     """
-    expect(e2e.run('supervisorctl submit tests/e2e -- -k "hello or goodbye"')).to_succeed()
-    assert collected(stage) == TESTS[:2]
+    submitted = e2e.run('supervisorctl submit tests/e2e -- -k "hello or goodbye"', comment="those that are polite")
+    assert collected(stage, submitted) == TESTS[:2]
 
 
-def test_arguments_that_select_nothing(e2e: E2e, daemon: Spawned) -> None:
+def test_arguments_that_select_nothing(e2e: E2e, shared: None) -> None:
     """An empty batch is a mistake.
 
     Tutorial block:
@@ -109,7 +108,7 @@ def test_arguments_that_select_nothing(e2e: E2e, daemon: Spawned) -> None:
     expect(refused).to_have_exit_code(4).stderr.to_contain("pytest collects no test there")
 
 
-def test_from_elsewhere(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_from_elsewhere(e2e: E2e, stage: Stage, idle: None) -> None:
     """Without paths, all that pytest collects there.
 
     Tutorial block:
@@ -117,11 +116,11 @@ def test_from_elsewhere(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         cd /
         supervisorctl submit --repo ~/greet
     """
-    expect(e2e.run("cd /\nsupervisorctl submit --repo ~/greet", comment="from elsewhere")).to_succeed()
-    assert collected(stage) == TESTS
+    submitted = e2e.run("cd /\nsupervisorctl submit --repo ~/greet", comment="from elsewhere")
+    assert collected(stage, submitted) == TESTS
 
 
-def test_from_elsewhere_without_a_name(e2e: E2e, daemon: Spawned) -> None:
+def test_from_elsewhere_without_a_name(e2e: E2e, shared: None) -> None:
     """Where one is counts, unless a checkout is named.
 
     Tutorial block:
@@ -148,27 +147,30 @@ def test_priority(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     assert [event["batch"] for event in events if event["kind"] == "launch-started"][:3] == [urgent] * 3
 
 
-def test_uncommitted_work_is_left_out(e2e: E2e, daemon: Spawned) -> None:
+def test_uncommitted_work_is_left_out(e2e: E2e, stage: Stage, idle: None) -> None:
     """It is said which commit the agents start from, and that is the last one.
 
     Tutorial block:
         # agents start from the last commit: uncommitted work is refused, unless you say to leave it out
         echo "to do" > notes.txt
         supervisorctl submit tests/e2e --allow-dirty
+        rm notes.txt
     """
     e2e.run('echo "to do" > notes.txt')
-    expect(e2e.run("supervisorctl submit tests/e2e --allow-dirty", comment="without the notes")).to_succeed()
-    base = e2e.run("supervisorctl status --json | jq -r .batches[0].base").stdout
-    expect(e2e.run("git rev-parse HEAD")).stdout.to_equal(base)
+    submitted = e2e.run("supervisorctl submit tests/e2e --allow-dirty", comment="without the notes")
+    assert collected(stage, submitted) == TESTS
+    base = stage.get(f"/v1/batches/{submitted.stdout.strip()}")["batch"]["base"]
+    expect(e2e.run("git rev-parse HEAD", comment="they start from here")).stdout.to_equal(f"{base}\n")
 
 
-def test_uncommitted_work_is_refused(e2e: E2e, daemon: Spawned) -> None:
+def test_uncommitted_work_is_refused(e2e: E2e, shared: None) -> None:
     """The file is named, and what can be done.
 
     Tutorial block:
         # agents start from the last commit: uncommitted work is refused, unless you say to leave it out
         echo "to do" > notes.txt
         supervisorctl submit tests/e2e --allow-dirty
+        rm notes.txt
     """
     e2e.run('echo "to do" > notes.txt')
     refused = e2e.run("supervisorctl submit tests/e2e", comment="with the notes?")

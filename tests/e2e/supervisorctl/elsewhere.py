@@ -1,0 +1,72 @@
+"""Daemons that tests share, because they change nothing there that another one sees."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from supervisor.e2e.environment import Home, environment
+from tests.e2e.supervisorctl.place import BIN, Place
+
+
+class Elsewhere(Place):
+    """A place that belongs to no test."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home.root)
+        self.furnish()
+        self._environment = environment(home) | self.environment(os.environ["PATH"])
+
+    @contextmanager
+    def daemon(self) -> Iterator[None]:
+        with Path(self.root / "log").open("wb") as log:
+            running = subprocess.Popen(
+                [str(BIN / "supervisord")], cwd=self.repo, env=self._environment, stdout=log, stderr=log
+            )
+        try:
+            self.until("the daemon answers", self.has_daemon)
+            yield
+        finally:
+            self.clear()
+            running.wait()
+
+    def run(self, *words: str) -> str:
+        done = subprocess.run(
+            [str(BIN / "supervisorctl"), *words],
+            cwd=self.repo,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+
+class Finished(Elsewhere):
+    """Its one batch is over: test_hello was improved, test_goodbye is clean, test_shout failed."""
+
+    batch = ""
+
+
+@contextmanager
+def finished() -> Iterator[Finished]:
+    home = Home.make()
+    place = Finished(home)
+    with place.daemon():
+        place.batch = place.run("submit", "tests/e2e")
+        place.until_over(place.batch)
+        yield place
+    home.remove()
+
+
+@contextmanager
+def idle() -> Iterator[Place]:
+    """It has no slots: what is submitted waits for ever."""
+    home = Home.make()
+    place = Elsewhere(home)
+    with place.daemon():
+        place.run("slots", "0")
+        yield place
+    home.remove()
