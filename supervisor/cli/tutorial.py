@@ -16,7 +16,14 @@ from supervisor.cli.tutorial_writing import fill, sync
 if TYPE_CHECKING:
     from supervisor.e2e.tutorial.check import Report
 
-app = typer.Typer(name="tutorial", help="A tutorial script and the tests that prove it.", no_args_is_help=True)
+app = typer.Typer(
+    name="tutorial",
+    help="A tutorial script and the tests that prove it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 app.command()(view)
 app.command()(fill)
@@ -33,7 +40,10 @@ class Annotations(StrEnum):
 
 @app.command()
 def blocks(script: Script, as_json: Json = False) -> None:
-    """List the blocks of a script: lines, section, id; and its seeds. Exits 2 where it can't be read as meant."""
+    """List the blocks of a script: lines, section, id; and its seeds. Exits 2 where it can't be read as meant.
+
+    Example: supervisorctl tutorial blocks tutorial.sh
+    """
     from supervisor.e2e.tutorial import blocks as reading
     from supervisor.e2e.tutorial import report as reports
 
@@ -56,6 +66,8 @@ def check(
     """Check both ways: every block is cited by a test, every test cites a block, no citation is stale.
 
     Exits 0 if so, 1 on gaps, 2 where something can't be read.
+
+    Example: supervisorctl tutorial check tutorial.sh --tests tests/e2e
     """
     from supervisor.e2e.tutorial import check as checks
     from supervisor.e2e.tutorial import report as reports

@@ -14,7 +14,10 @@ Directory = Annotated[Path, typer.Argument(metavar="[DIR]", exists=True, file_ok
 
 
 def install_command(directory: Directory = Path()) -> None:
-    """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. One that was changed there is left alone."""
+    """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. One that was changed there is left alone.
+
+    Example: supervisorctl tutorial install-command
+    """
     shipped = (files("supervisor.e2e.tutorial") / NAME).read_text(encoding="utf-8")
     path = directory / ".claude" / "commands" / NAME
     if path.exists() and path.read_text(encoding="utf-8") != shipped:

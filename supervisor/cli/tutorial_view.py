@@ -18,7 +18,10 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", h
 
 
 def view(directory: Directory, compare: Compare = None, tutorial: Script = None, output: Output = None) -> None:
-    """Write one self-contained page: each block, its tests, their transcripts beside their recordings."""
+    """Write one self-contained page: each block, its tests, their transcripts beside their recordings.
+
+    Example: supervisorctl tutorial view results --tutorial tutorial.sh
+    """
     from supervisor.e2e.view.page import write
 
     print(write(directory, compare=compare, tutorial=tutorial, to=output))
