@@ -50,7 +50,9 @@ class Machine:
         with subprocess.Popen(self.inside(*argv), env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as process:
             yield process
 
-    def try_run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+    def try_run(
+        self, *argv: str | Path, timeout: float = 120, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.inside(*argv),
             env=ENVIRONMENT | environment,
@@ -61,7 +63,7 @@ class Machine:
             check=False,
         )
 
-    def run(self, *argv: str | Path, timeout: float = 60, **environment: str) -> str:
+    def run(self, *argv: str | Path, timeout: float = 120, **environment: str) -> str:
         done = self.try_run(*argv, timeout=timeout, **environment)
         assert done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout

@@ -24,8 +24,9 @@ CONFIG = "/etc/agent-supervisor/config.toml"
 REPO = "/srv/app"
 AGENT = "/opt/agent/agent"
 #: of what is really asked of the machine, on one that has other things to do
-PATIENCE_SECONDS = 90.0
-WATCHDOG_SECONDS = 15
+PATIENCE_SECONDS = 150.0
+#: shorter than what the daemon itself waits for a journal that somebody holds
+WATCHDOG_SECONDS = 25
 SIGN_OF_LIFE = "WatchdogTimestampMonotonic"
 
 GOOD = f"""
@@ -89,7 +90,7 @@ class Service:
 
     # --- what a person does
 
-    def ctl(self, *words: str, timeout: float = 60) -> Any:
+    def ctl(self, *words: str, timeout: float = 120) -> Any:
         return json.loads(self.machine.run("supervisorctl", "--json", *words, timeout=timeout))
 
     def start(self) -> None:

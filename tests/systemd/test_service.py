@@ -3,6 +3,7 @@
 The tests share one machine and one batch; each of them is also right alone.
 """
 
+import os
 import re
 import signal
 import time
@@ -113,7 +114,9 @@ def test_a_stop_detaches_within_five_seconds(service: Service) -> None:
         began = time.monotonic()
         service.machine.run("systemctl", "stop", UNIT)
         took = time.monotonic() - began
-        assert took < 5
+        crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # a machine that others use is slower by as much
+        assert took < 5 * crowd
+        assert service.machine.show(UNIT, "Result") == "success"
         assert service.machine.group(UNIT) == set()
         service.start()
 
@@ -218,7 +221,7 @@ def test_what_the_agents_did_is_collected(service: Service) -> None:
     """After all that: every job ends once, at its first attempt, and its work is home."""
     batch = service.batch()
     service.let_agents_finish()
-    service.machine.run("supervisorctl", "wait", batch, timeout=PATIENCE_SECONDS)
+    service.machine.run("supervisorctl", "wait", batch, timeout=2 * PATIENCE_SECONDS)
     rows = service.ctl("jobs", batch)["rows"]
     assert [(row["outcome"], row["attempts"]) for row in rows] == [("improved", 1)] * AGENTS
 
@@ -253,11 +256,13 @@ def test_a_unit_of_ones_own_is_warned(service: Service) -> None:
 
 def test_overnight_submits(service: Service) -> None:
     service.start()
+    overnight = "agent-supervisor-overnight.service"
     service.machine.write("/etc/agent-supervisor/overnight.env", f"REPO={REPO}\nARGS=tests --priority 3\n")
     night = GOOD + '[profiles.overnight]\ninherits = "default"\nwindow = "22:00-22:01"\ntimezone = "UTC"\n'
     with configured(service, night):
         service.machine.run("systemctl", "reload", UNIT)
-        service.machine.run("systemctl", "start", "agent-supervisor-overnight.service")
+        submitted = service.machine.try_run("systemctl", "start", overnight)
+        assert submitted.returncode == 0, service.machine.said(overnight)
         [row] = [row for row in service.ctl("status")["batches"] if row["state"] == "queued"]
         assert row["jobs"]["total"] == AGENTS
         service.ctl("cancel", row["id"])
@@ -265,7 +270,7 @@ def test_overnight_submits(service: Service) -> None:
 
 def test_uninstalled(service: Service) -> None:
     """Nothing of it runs or lies about, no agent either; what belongs to the administrator stays."""
-    service.machine.run(SCRIPT, "uninstall")
+    service.machine.run(SCRIPT, "uninstall", timeout=PATIENCE_SECONDS)
     assert service.machine.try_run("systemctl", "cat", UNIT).returncode != 0
     assert service.machine.try_run("pgrep", "-u", "agent-supervisor").returncode == 1
     left = service.machine.run("find", "/usr/local", "-name", "*supervis*").split()
