@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from supervisor.settings import Settings
 
 MNGR_SECONDS, TOOL_SECONDS = 60.0, 10.0
+#: what claude logs in with, of its environment; and what makes it ask nobody
+LOGINS, SKIPS = (
+    {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+    "--dangerously-skip-permissions",
+)
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -124,19 +129,40 @@ def _claude(here: session.Session, settings: "Settings") -> Iterator[Finding]:
     from supervisor.settings import resolve
 
     profiles = [resolve(settings, name) for name in sorted({"default", *settings.profiles})]
-    for profile in (profile for profile in profiles if profile.agent == "claude"):
+    users = [profile for profile in profiles if profile.agent == "claude"]
+    here_too = {pool.name for pool in settings.pools if pool.provider == "local"}
+    if any(here_too & set(profile.pools) for profile in users):
+        yield _claude_program(settings)
+    for profile in users:
         name = f"profile {profile.name}"
-        has_key = {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"} & set(profile.env)
-        if not has_key and not (settings.mngr_home / ".claude" / ".credentials.json").exists():
-            hint = f'log in with HOME={settings.mngr_home}, or give ANTHROPIC_API_KEY = "credential:NAME" in `env`'
+        if not LOGINS & set(profile.env) and not (settings.mngr_home / ".claude" / ".credentials.json").exists():
+            hint = (
+                f'run `claude /login` with HOME={settings.mngr_home}, or give ANTHROPIC_API_KEY = "credential:NAME" '
+                "in `env`"
+            )
             yield Finding("claude", "warning", f"{name} has no login that is known here", hint)
-        if (
-            os.geteuid() == 0
-            and "--dangerously-skip-permissions" in profile.agent_args
-            and "IS_SANDBOX" not in profile.env
-        ):
-            hint = 'run the daemon as a user of its own, or set IS_SANDBOX = "1" in `env` where that is true'
-            yield Finding("claude", "warning", f"{name}: claude refuses to skip permissions for root", hint)
+        if os.geteuid() == 0 and SKIPS in profile.agent_args:
+            yield _claude_as_root(name, profile.env.get("IS_SANDBOX", "1"))
+
+
+def _claude_program(settings: "Settings") -> Finding:
+    """mngr's PATH is the daemon's."""
+    from supervisor.boot import mngr_settings
+
+    program = shutil.which("claude", path=mngr_settings(settings).environment()["PATH"])
+    if program is None:
+        hint = "install it, or start the daemon with a PATH that has it"
+        return Finding("claude", "warning", "there is no claude for the agents of this machine", hint)
+    said = _said([program, "--version"], TOOL_SECONDS)
+    return Finding("claude", "ok" if said else "warning", f"{program}: {said or 'it does not say its version'}")
+
+
+def _claude_as_root(name: str, is_sandbox: str) -> Finding:
+    if is_sandbox.lower() not in {"1", "true", "yes", "on"}:
+        hint = 'run the daemon as a user of its own, or set IS_SANDBOX = "1" in `env` where that is true'
+        return Finding("claude", "warning", f"{name}: claude refuses to skip permissions for root", hint)
+    hint = "run the daemon as a user of its own, unless this machine is a sandbox"
+    return Finding("claude", "warning", f"{name}: its agents are root, and may do anything unasked", hint)
 
 
 _LOOKS: tuple[Callable[[session.Session, "Settings"], Iterator[Finding]], ...] = (

@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _told(body: Json, turn: Turn, number: int, usage: Mapping[str, int]) -> Iterator[Json]:
     """As the real one: what was said so far is counted at the start, all of it at the end."""
-    head = {
+    head: Json = {
         "id": f"msg_{number:04}",
         "type": "message",
         "role": "assistant",
