@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from supervisor.flow.history import apply
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch
+from supervisor.model.job import INTEGRATOR
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
 from supervisor.observe.report import History, JobHistory, Spent, Try
@@ -43,7 +44,9 @@ def history(events: Sequence[ev.Event], now: float) -> History:
     created = next((event.at for event in events if isinstance(event, ev.BatchSubmitted)), now)
     over_at = next((event.at for event in events if isinstance(event, ev.BatchFinished | ev.BatchCancelled)), now)
     for event in events:
-        if isinstance(event, ev.JobEvent):
+        if isinstance(event, ev.JudgementWanted):
+            clocks[INTEGRATOR] = _Clock(event.at, waiting_from=event.at)
+        elif isinstance(event, ev.JobEvent):
             clocks.setdefault(event.job, _Clock(created, waiting_from=created)).take(event)
         if isinstance(event, ev.AgentHindered) and event.problem:
             hindrances[event.problem] += 1

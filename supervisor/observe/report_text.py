@@ -78,9 +78,9 @@ def _job(job: JobReport) -> Iterator[str]:
         yield _INDENT + line(said)
     if job.changes:
         kinds = ", ".join(f"{line(change.kind, 40)} {change.status.lower()}" for change in job.changes)
-        yield f"{_INDENT}changes   {kinds}; {job.commits} commits at {job.head[:12] or '-'}"
+        yield f"{_INDENT}changes   {kinds}; commits: {job.commits}, up to {job.head[:12] or '-'}"
     if checked := verified(job):
-        yield f"{_INDENT}verified  {line(checked)}"
+        yield f"{_INDENT}checked   {line(checked)}"
     if job.ledger_detail and job.ledger != "merged":
         yield f"{_INDENT}ledger    {line(job.ledger_detail)}"
     spent = job.seconds

@@ -5,13 +5,14 @@ from dataclasses import asdict, replace
 import msgspec
 import pytest
 
+from supervisor.model import event as ev
 from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import Escalation
 from supervisor.model.publication import Outcome as Told
-from supervisor.observe.report import History, Report, as_data
+from supervisor.observe.report import History, Report, Spent, as_data
 from supervisor.observe.report_fold import kept, report
-from supervisor.observe.report_history import rebuilt
+from supervisor.observe.report_history import history, rebuilt
 from supervisor.observe.report_html import html
 from supervisor.observe.report_text import text
 from tests.adapters.story import everything
@@ -182,3 +183,11 @@ def test_the_integrator_is_told_of_and_is_none_of_the_jobs() -> None:
     assert made.escalations[0].jobs == ("b.0",)
     assert "INTEGRATOR" in text(made)
     assert "Two fixes were one." in html(made)
+
+
+def test_the_integrators_time_begins_when_it_is_wanted() -> None:
+    wanted = ev.JudgementWanted(1000.0, BATCH, 1, why="two conflicts")
+    started = ev.LaunchStarted(1010.0, BATCH, INTEGRATOR, 1, "agent-1", "sv-b-0-1", "local", "local")
+    ended = (ev.WorkPublished(1050.0, BATCH, INTEGRATOR, 1), ev.JobEnded(1055.0, BATCH, INTEGRATOR, "improved"))
+    told = history([wanted, started, *ended], now=2000.0).jobs[INTEGRATOR]
+    assert told.seconds == Spent(10.0, 40.0, 5.0)
