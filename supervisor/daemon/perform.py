@@ -32,10 +32,11 @@ log = structlog.get_logger()
 
 #: What failed is tried again after this, doubling to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
-#: The answer to whatever an agent asks for on its screen.
+#: The answer to whatever an agent asks for on its screen. claude takes back its mark for any answer but this one, and
+#: while it is there, mngr gives it no message.
 ESCAPE = (
     'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1 '
-    "| xargs -I{} tmux send-keys -t {} Escape"
+    '| xargs -I{} tmux send-keys -t {} Escape && rm -f "$MNGR_AGENT_STATE_DIR/permissions_waiting"'
 )
 
 
