@@ -31,7 +31,11 @@ _END = (
 )
 #: on one line each: a terminal takes several for several messages
 TOLD: Mapping[str, str] = {
-    "waiting": f"You have stopped, but nothing is published yet. Nobody answers questions here: decide, then {_END}",
+    # a launch that a restart cut short may have left it without its first words
+    "waiting": (
+        "You have stopped, but nothing is published yet. Your task is in the file that $SUPERVISOR_PROMPT names. "
+        f"Nobody answers questions here: decide, then {_END}"
+    ),
     "silent": f"You have shown no activity for a long time. If you are done or stuck, {_END}",
     "parked": f"No: nobody is here to permit it. Go on without it, or say in the outcome what blocks you; {_END}",
 }
