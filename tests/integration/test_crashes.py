@@ -15,7 +15,7 @@ APPENDS = range(6, 30)
 
 
 def box_in(folder: Path) -> CrashBox:
-    return CrashBox(folder, jobs=2, profile={"command": [str(AGENT)], "retries": 1})
+    return CrashBox(folder, jobs=2, profile={"command": [str(AGENT)], "integrator": True})
 
 
 def landed(box: CrashBox) -> str:
