@@ -5,9 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 
-async def until(
-    described: str, condition: Callable[[], object | Awaitable[object]], timeout: float = 20.0
-) -> None:
+async def until(described: str, condition: Callable[[], object | Awaitable[object]], timeout: float = 20.0) -> None:
     """Return once `condition()` is true; after `timeout` seconds fail, saying what never came true."""
     deadline = time.monotonic() + timeout
     while True:

@@ -184,7 +184,7 @@ async def answers(box: Sandbox, transport: PlainTransport | WarmTransport) -> li
         ("list", "--no-such-option"),
     )
     try:
-        return [await calls.run("list", argv, 60) for argv in asked]
+        return [await calls.run("list", argv, 60, "local") for argv in asked]
     finally:
         await calls.close()
 
