@@ -96,10 +96,10 @@ class Model:
 def serving(plays: Mapping[str, Sequence[Turn]]) -> Iterator[Model]:
     model = Model(plays)
 
-    class Handler(_Handler):
+    class Exchange(_Exchange):
         served = model
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Exchange)
     server.daemon_threads = False
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="model")
     thread.start()
@@ -112,7 +112,7 @@ def serving(plays: Mapping[str, Sequence[Turn]]) -> Iterator[Model]:
         server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Exchange(BaseHTTPRequestHandler):
     served: Model
 
     def log_message(self, *_: object) -> None:

@@ -1,0 +1,168 @@
+"""The real mngr, the real claude and a scripted model: what a batch comes to, and what is known of it."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+import pytest
+
+from supervisor.model import event as ev
+from supervisor.model.attempt import AttemptKey
+from tests.claude.model import Turn
+from tests.claude.stage import Part, done, office, publish
+from tests.daemon.sandbox import Running, running
+from tests.daemon.test_attention import sealed
+from tests.waiting import until
+
+pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(1200)]
+
+WRONG = {"tests_passing_before": False}
+RUNS = Turn("I will run it.", 'sh -c "$SUPERVISOR_RUN"')
+CLEAN = (RUNS, Turn("There is nothing to do.", publish()), Turn("Done."))
+
+
+def work(edit: str, subject: str, **outcome: Any) -> tuple[Turn, ...]:
+    commit = f"git commit --quiet --all --message '{subject}'"
+    return RUNS, Turn("I see.", f"{edit} && {commit}"), RUNS, Turn("So it is.", publish(**outcome)), Turn("Done.")
+
+
+ADDS = "One and one is two.", "assert add(1, 1) == 2"
+PARTS: dict[str, tuple[Part, str]] = {
+    part.name: (part, outcome)
+    for part, outcome in (
+        (
+            Part(
+                "mended",
+                work("sed -i 's/a - b/a + b/' app.py", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL")),
+                *ADDS,
+            ),
+            "fixed",
+        ),
+        (
+            Part(
+                "corrected",
+                work("sed -i 's/== 5/== 4/' tests/test_corrected.py", "[FIX_TEST] Four", **WRONG, **done("FIX_TEST")),
+                check="assert twice(2) == 5",
+            ),
+            "fixed",
+        ),
+        (
+            Part(
+                "improved",
+                work(
+                    "echo '    assert twice(0) == 0' >>tests/test_improved.py",
+                    "[IMPROVE_TEST] Zero",
+                    **done("IMPROVE_TEST"),
+                ),
+            ),
+            "improved",
+        ),
+        (Part("clean", CLEAN), "clean"),
+        (Part("blocked", (RUNS, Turn("No.", publish(blocked="a key is missing")), Turn("Done."))), "blocked"),
+        (
+            Part(
+                "failed",
+                (RUNS, Turn("No.", publish(**WRONG, tests_passing_after=False, **done("FIX_IMPL", "FAILED")))),
+                *ADDS,
+            ),
+            "failed",
+        ),
+        # It says that it has mended what it has not touched.
+        (
+            Part(
+                "boasting",
+                work("touch notes && git add notes", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL")),
+                *ADDS,
+            ),
+            "failed",
+        ),
+        (Part("forgetful", (RUNS, Turn("All is well."), *CLEAN[1:])), "clean"),
+        (Part("clumsy", (Turn("Where is it?", "cat nowhere"), *CLEAN)), "clean"),
+        (Part("limited", (RUNS, Turn("It passes.", publish(), refuses=(429, 1)), Turn("Done."))), "clean"),
+        (Part("overloaded", (RUNS, Turn("It passes.", publish(), refuses=(529, 3)), Turn("Done."))), "clean"),
+        (Part("plain", CLEAN), "clean"),
+    )
+}
+
+
+@dataclass
+class Listener:
+    """Reads the logs as somebody who follows them, and notes how old each line of a transcript is when it comes."""
+
+    lags: list[float] = field(default_factory=list)
+    places: dict[AttemptKey, int] = field(default_factory=dict)
+    #: what was written while nobody could read it does not count
+    since: float = 0.0
+    heard_at: float = 0.0
+
+    def until(self, here: Running, over: Callable[[], object]) -> Callable[[], Awaitable[object]]:
+        async def heard() -> object:
+            if time.monotonic() - self.heard_at > 0.25:
+                for key in list(here.state.attempts):
+                    await self.hear(here, key)
+                self.heard_at = time.monotonic()
+            return over()
+
+        return heard
+
+    async def hear(self, here: Running, key: AttemptKey) -> None:
+        piece = await here.devices.logs.read(key, self.places.get(key, 0))
+        self.places[key] = piece.next
+        for line in piece.lines:
+            entry = msgspec.json.decode(line)
+            written = datetime.fromisoformat(entry["at"]).timestamp()
+            if entry["source"].startswith("claude/") and written > self.since:
+                self.lags.append(time.time() - written)
+
+
+async def test_twelve_jobs_end_as_scripted_and_are_counted_to_the_token_over_a_restart(tmp_path: Path) -> None:
+    parts, listener = [part for part, _ in PARTS.values()], Listener()
+    async with office(tmp_path, parts, env={"CLAUDE_CODE_MAX_RETRIES": "2"}) as (made, model):
+        async with running(made) as here:
+            await here.submit()
+            some = listener.until(here, lambda: len(here.of(ev.JobEnded)) >= 3)
+            await until("some have ended", some, 400)
+            assert here.live(), "others are in the middle"
+        listener.since = time.time()
+        async with running(made) as again:
+            over = listener.until(again, lambda: "batch" not in again.state.batches)
+            await until("the batch is over", over, 700)
+
+            batch = await sealed(again)
+            found = {event.job: event.outcome for event in (*here.of(ev.JobEnded), *again.of(ev.JobEnded))}
+            assert {part.name: found[number] for number, part in enumerate(parts, 1)} == {
+                name: outcome for name, (_, outcome) in PARTS.items()
+            }
+            assert batch["tokens"] == {
+                "input": model.total("input_tokens", "cache_creation_input_tokens"),
+                "output": model.total("output_tokens"),
+                "cached": model.total("cache_read_input_tokens"),
+            }
+            those_told_and_hindered(parts, [*here.events, *again.events])
+    lags = sorted(listener.lags)
+    print(f"\n{len(lags)} lines of transcripts, read {median(lags):.1f} s (median), {lags[-1]:.1f} s (most) after")
+
+
+def those_told_and_hindered(parts: list[Part], events: list[ev.Event]) -> None:
+    """A refusal that passes is nobody's business; one that ends a turn is known, and a word gets it going."""
+    names = {number: part.name for number, part in enumerate(parts, 1)}
+    told = {(names[event.job], event.reason) for event in events if isinstance(event, ev.NudgeStarted)}
+    # The restart may have cut a launch short: an agent that was not told what to do waits, and is told.
+    cut = {
+        (names[event.job], "waiting") for event in events if isinstance(event, ev.LaunchSucceeded) and event.adopted
+    }
+    assert told - cut == {("forgetful", "waiting"), ("overloaded", "waiting")} - cut
+    problems = [
+        (names[event.job], event.problem) for event in events if isinstance(event, ev.AgentHindered) and event.problem
+    ]
+    assert problems == [("overloaded", "overload")]
+    assert not [event for event in events if isinstance(event, ev.AgentVanished | ev.AgentStalled)]
+    assert not [event for event in events if isinstance(event, ev.JobRequeued) and event.counts]
+    errors = {names[event.job]: event.errors for event in events if isinstance(event, ev.UsageCounted)}
+    assert errors["clumsy"] == 1
+    assert errors["limited"] == errors["plain"] == 0
