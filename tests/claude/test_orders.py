@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from supervisor.adapters.orders import APPROVE_KEY, claude_env
+from supervisor.adapters.layout import Layout
+from supervisor.adapters.orders import APPROVE_KEY, FIRST_WORDS, UNATTENDED, ContractOrders, claude_env
+from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.batch import Batch, Profile
 
 KEY = "sk-ant-api03-0123456789_abcdefghij-KLMNOPQRSTUVWXYZ"
 
@@ -45,3 +48,14 @@ def test_a_claude_without_a_configuration_of_its_own_is_left_alone(tmp_path: Pat
 def test_on_another_host_it_may_be_root() -> None:
     assert claude_env("modal")["IS_SANDBOX"] == "1"
     assert ("IS_SANDBOX" in claude_env("local")) is (os.geteuid() == 0)
+
+
+def test_what_the_profile_says_goes_before(tmp_path: Path) -> None:
+    profile = Profile(agent="claude", env={"DISABLE_AUTOUPDATER": "0", "IS_SANDBOX": ""})
+    batch = Batch("b1", 1, "/repo", "0" * 40, ("test_app.py::test_one",), profile, 0.0)
+    attempt = Attempt(AttemptKey("b1", 1, 1), "agent-1", "sv-b1-1-1", "local", "local", "", False, 0.0)
+    order = ContractOrders(Layout(tmp_path), "here", None).order(batch, attempt)
+    assert UNATTENDED.keys() <= order.env.keys()
+    assert [order.env["DISABLE_AUTOUPDATER"], order.env["IS_SANDBOX"]] == ["0", ""]
+    assert order.message == FIRST_WORDS
+    assert APPROVE_KEY in order.provision
