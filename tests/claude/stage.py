@@ -47,6 +47,8 @@ class Part:
 
     name: str
     turns: tuple[Turn, ...]
+    #: what is to become of its job
+    outcome: str = "clean"
     scope: str = "Twice two is four."
     check: str = "assert twice(2) == 4"
 

@@ -1,5 +1,6 @@
 """The real mngr, the real claude and a scripted model: what a batch comes to, and what is known of it."""
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,11 +17,12 @@ from supervisor.model.attempt import AttemptKey
 from tests.claude.model import Turn
 from tests.claude.stage import Part, done, office, publish
 from tests.daemon.sandbox import Running, running
-from tests.daemon.test_attention import sealed
 from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(1200)]
 
+#: of claude at its model, before it ends its turn
+TRIES = 3
 WRONG = {"tests_passing_before": False}
 RUNS = Turn("I will run it.", 'sh -c "$SUPERVISOR_RUN"')
 CLEAN = (RUNS, Turn("There is nothing to do.", publish()), Turn("Done."))
@@ -31,63 +33,37 @@ def work(edit: str, subject: str, **outcome: Any) -> tuple[Turn, ...]:
     return RUNS, Turn("I see.", f"{edit} && {commit}"), RUNS, Turn("So it is.", publish(**outcome)), Turn("Done.")
 
 
-ADDS = "One and one is two.", "assert add(1, 1) == 2"
-PARTS: dict[str, tuple[Part, str]] = {
-    part.name: (part, outcome)
-    for part, outcome in (
-        (
-            Part(
-                "mended",
-                work("sed -i 's/a - b/a + b/' app.py", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL")),
-                *ADDS,
-            ),
-            "fixed",
-        ),
-        (
-            Part(
-                "corrected",
-                work("sed -i 's/== 5/== 4/' tests/test_corrected.py", "[FIX_TEST] Four", **WRONG, **done("FIX_TEST")),
-                check="assert twice(2) == 5",
-            ),
-            "fixed",
-        ),
-        (
-            Part(
-                "improved",
-                work(
-                    "echo '    assert twice(0) == 0' >>tests/test_improved.py",
-                    "[IMPROVE_TEST] Zero",
-                    **done("IMPROVE_TEST"),
-                ),
-            ),
-            "improved",
-        ),
-        (Part("clean", CLEAN), "clean"),
-        (Part("blocked", (RUNS, Turn("No.", publish(blocked="a key is missing")), Turn("Done."))), "blocked"),
-        (
-            Part(
-                "failed",
-                (RUNS, Turn("No.", publish(**WRONG, tests_passing_after=False, **done("FIX_IMPL", "FAILED")))),
-                *ADDS,
-            ),
-            "failed",
-        ),
-        # It says that it has mended what it has not touched.
-        (
-            Part(
-                "boasting",
-                work("touch notes && git add notes", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL")),
-                *ADDS,
-            ),
-            "failed",
-        ),
-        (Part("forgetful", (RUNS, Turn("All is well."), *CLEAN[1:])), "clean"),
-        (Part("clumsy", (Turn("Where is it?", "cat nowhere"), *CLEAN)), "clean"),
-        (Part("limited", (RUNS, Turn("It passes.", publish(), refuses=(429, 1)), Turn("Done."))), "clean"),
-        (Part("overloaded", (RUNS, Turn("It passes.", publish(), refuses=(529, 3)), Turn("Done."))), "clean"),
-        (Part("plain", CLEAN), "clean"),
-    )
-}
+ADDS = {"scope": "One and one is two.", "check": "assert add(1, 1) == 2"}
+MENDED = work("sed -i 's/a - b/a + b/' app.py", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL"))
+CORRECTED = work("sed -i 's/== 5/== 4/' tests/test_corrected.py", "[FIX_TEST] Four", **WRONG, **done("FIX_TEST"))
+ZERO = "echo '    assert twice(0) == 0' >>tests/test_improved.py"
+IMPROVED = work(ZERO, "[IMPROVE_TEST] Zero", **done("IMPROVE_TEST"))
+GIVEN_UP = publish(**WRONG, tests_passing_after=False, **done("FIX_IMPL", "FAILED"))
+#: it says that it has mended what it has not touched
+BOASTS = work("touch notes && git add notes", "[FIX_IMPL] Add", **WRONG, **done("FIX_IMPL"))
+
+
+def hindered(status: int, times: int) -> tuple[Turn, ...]:
+    return RUNS, Turn("It passes.", publish(), refuses=(status, times)), Turn("Done.")
+
+
+CLUMSY = Part("clumsy", (Turn("Where is it?", "cat nowhere"), *CLEAN))
+LIMITED = Part("limited", hindered(429, 1))
+PARTS = (
+    Part("mended", MENDED, "fixed", **ADDS),
+    Part("corrected", CORRECTED, "fixed", check="assert twice(2) == 5"),
+    Part("improved", IMPROVED, "improved"),
+    Part("clean", CLEAN),
+    Part("blocked", (RUNS, Turn("No.", publish(blocked="a key is missing")), Turn("Done.")), "blocked"),
+    Part("failed", (RUNS, Turn("No.", GIVEN_UP), Turn("Done.")), "failed", **ADDS),
+    Part("boasting", BOASTS, "failed", **ADDS),
+    Part("forgetful", (RUNS, Turn("All is well."), *CLEAN[1:])),
+    CLUMSY,
+    LIMITED,
+    Part("overloaded", hindered(529, TRIES)),
+    Part("plain", CLEAN),
+)
+NAMES = {number: part.name for number, part in enumerate(PARTS, 1)}
 
 
 @dataclass
@@ -121,8 +97,8 @@ class Listener:
 
 
 async def test_twelve_jobs_end_as_scripted_and_are_counted_to_the_token_over_a_restart(tmp_path: Path) -> None:
-    parts, listener = [part for part, _ in PARTS.values()], Listener()
-    async with office(tmp_path, parts, env={"CLAUDE_CODE_MAX_RETRIES": "2"}) as (made, model):
+    listener = Listener()
+    async with office(tmp_path, PARTS, env={"CLAUDE_CODE_MAX_RETRIES": str(TRIES - 1)}) as (made, model):
         async with running(made) as here:
             await here.submit()
             some = listener.until(here, lambda: len(here.of(ev.JobEnded)) >= 3)
@@ -133,36 +109,36 @@ async def test_twelve_jobs_end_as_scripted_and_are_counted_to_the_token_over_a_r
             over = listener.until(again, lambda: "batch" not in again.state.batches)
             await until("the batch is over", over, 700)
 
-            batch = await sealed(again)
-            found = {event.job: event.outcome for event in (*here.of(ev.JobEnded), *again.of(ev.JobEnded))}
-            assert {part.name: found[number] for number, part in enumerate(parts, 1)} == {
-                name: outcome for name, (_, outcome) in PARTS.items()
-            }
-            assert batch["tokens"] == {
+            found = await again.devices.journal.sealed_batch("batch")
+            assert found is not None
+            jobs = {row["test"]: row for row in json.loads(found.jobs)["rows"]}
+            assert {test: job["outcome"] for test, job in jobs.items()} == {part.test: part.outcome for part in PARTS}
+            assert json.loads(found.status)["batch"]["tokens"] == {
                 "input": model.total("input_tokens", "cache_creation_input_tokens"),
                 "output": model.total("output_tokens"),
                 "cached": model.total("cache_read_input_tokens"),
             }
-            those_told_and_hindered(parts, [*here.events, *again.events])
+            assert [jobs[CLUMSY.test]["errors"], jobs[LIMITED.test]["errors"]] == [1, 0]
+            those_told_and_hindered([*here.events, *again.events])
     lags = sorted(listener.lags)
-    print(f"\n{len(lags)} lines of transcripts, read {median(lags):.1f} s (median), {lags[-1]:.1f} s (most) after")
+    quick = sum(lag <= 7 for lag in lags) / len(lags)
+    print(
+        f"\n{len(lags)} lines of transcripts: {median(lags):.1f} s after they were written (median), {lags[-1]:.1f} s"
+    )
+    print(f"at most, {quick:.0%} within 7 s (mngr writes them down every 5 s)")
 
 
-def those_told_and_hindered(parts: list[Part], events: list[ev.Event]) -> None:
+def those_told_and_hindered(events: list[ev.Event]) -> None:
     """A refusal that passes is nobody's business; one that ends a turn is known, and a word gets it going."""
-    names = {number: part.name for number, part in enumerate(parts, 1)}
-    told = {(names[event.job], event.reason) for event in events if isinstance(event, ev.NudgeStarted)}
+    told = {(NAMES[event.job], event.reason) for event in events if isinstance(event, ev.NudgeStarted)}
     # The restart may have cut a launch short: an agent that was not told what to do waits, and is told.
     cut = {
-        (names[event.job], "waiting") for event in events if isinstance(event, ev.LaunchSucceeded) and event.adopted
+        (NAMES[event.job], "waiting") for event in events if isinstance(event, ev.LaunchSucceeded) and event.adopted
     }
     assert told - cut == {("forgetful", "waiting"), ("overloaded", "waiting")} - cut
     problems = [
-        (names[event.job], event.problem) for event in events if isinstance(event, ev.AgentHindered) and event.problem
+        (NAMES[event.job], event.problem) for event in events if isinstance(event, ev.AgentHindered) and event.problem
     ]
     assert problems == [("overloaded", "overload")]
     assert not [event for event in events if isinstance(event, ev.AgentVanished | ev.AgentStalled)]
     assert not [event for event in events if isinstance(event, ev.JobRequeued) and event.counts]
-    errors = {names[event.job]: event.errors for event in events if isinstance(event, ev.UsageCounted)}
-    assert errors["clumsy"] == 1
-    assert errors["limited"] == errors["plain"] == 0
