@@ -44,6 +44,7 @@ agent_args = []
 pytest = ["{sys.executable}", "-m", "pytest", "-p", "no:cacheprovider"]
 keep_agents = "none"
 verify_runs = 0
+integrator = false
 env = {{ LIVES = "{LIVES}", WORK_SECONDS = "3000", GIVEN = "credential:given" }}
 """
 
