@@ -47,7 +47,9 @@ class Machine:
     def running(self, *argv: str | Path) -> Iterator[subprocess.Popen[str]]:
         """A program that ends when it has read all of its input, or by itself."""
         pipe = subprocess.PIPE
-        with subprocess.Popen(self.inside(*argv), env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as process:
+        with subprocess.Popen(
+            self.inside(*argv), env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        ) as process:
             yield process
 
     def try_run(

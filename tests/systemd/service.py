@@ -75,9 +75,9 @@ LoadCredential=withheld:/etc/credentials/withheld
 class Service:
     machine: Machine
 
-    def install(self) -> None:
+    def install(self, **where: str) -> None:
         """As a person does it, with this machine's way to the package index."""
-        here = dict(os.environ) | {"PYTHON": sys.executable, "PREFIX": "/usr/local"}
+        here = dict(os.environ) | {"PYTHON": sys.executable, "PREFIX": "/usr/local"} | where
         self.machine.run(SCRIPT, timeout=600, **here)
 
     def set_up(self) -> None:

@@ -217,6 +217,18 @@ def test_an_upgrade(service: Service) -> None:
         service.machine.run("systemctl", "restart", UNIT)
 
 
+def test_staged_for_a_package(service: Service) -> None:
+    """With DESTDIR all is below it, made for where it will be, and the machine is left alone."""
+    before = service.machine.run("find", "/usr/local", "/etc", "-newer", "/usr/local/bin/agent-supervisord")
+    service.install(DESTDIR="/opt/staged", PREFIX="/usr")
+    staged = service.machine.run("find", "/opt/staged", "-maxdepth", "6", "-name", "*supervis*").split()
+    assert "/opt/staged/usr/bin/agent-supervisord" in staged
+    assert f"/opt/staged/usr/lib/systemd/system/{UNIT}" in staged
+    assert service.machine.try_run("grep", "-rlF", "/opt/staged", "/opt/staged").stdout == ""
+    after = service.machine.run("find", "/usr/local", "/etc", "-newer", "/usr/local/bin/agent-supervisord")
+    assert after == before
+
+
 def test_what_the_agents_did_is_collected(service: Service) -> None:
     """After all that: every job ends once, at its first attempt, and its work is home."""
     batch = service.batch()
