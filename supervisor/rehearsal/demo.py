@@ -25,6 +25,7 @@ START_SECONDS = 30.0
 CONFIG = """\
 state_dir = "{folder}/state"
 socket = "{folder}/ctl.sock"
+verify_slots = 2
 
 [mngr]
 list_seconds = 5
