@@ -282,7 +282,7 @@ def test_overnight_submits(service: Service) -> None:
 
 def test_uninstalled(service: Service) -> None:
     """Nothing of it runs or lies about, no agent either; what belongs to the administrator stays."""
-    service.machine.run(SCRIPT, "uninstall", timeout=PATIENCE_SECONDS)
+    service.machine.run(SCRIPT, "--remove", timeout=PATIENCE_SECONDS)
     assert service.machine.try_run("systemctl", "cat", UNIT).returncode != 0
     assert service.machine.try_run("pgrep", "-u", "agent-supervisor").returncode == 1
     left = service.machine.run("find", "/usr/local", "-name", "*supervis*").split()
