@@ -8,8 +8,8 @@ import pytest
 from supervisor.e2e import E2e
 from supervisor.e2e.spawned import Spawned
 from tests.e2e.supervisorctl import elsewhere
-from tests.e2e.supervisorctl.elsewhere import Finished
-from tests.e2e.supervisorctl.place import Place
+from tests.e2e.supervisorctl.elsewhere import WithBatch
+from tests.e2e.supervisorctl.place import TESTS, Place
 from tests.e2e.supervisorctl.stage import Stage
 
 HERE = Path(__file__).parent
@@ -39,24 +39,38 @@ def daemon(stage: Stage) -> Spawned:
 @pytest.fixture
 def held(stage: Stage, daemon: Spawned) -> str:
     """The test's own batch, whose three agents are at work until `stage.release()`."""
-    stage.hold("test_hello", "test_goodbye", "test_shout")
+    stage.hold(*TESTS)
     submitted = stage.submit()
     stage.until_running(submitted, 3)
     return submitted
 
 
 @pytest.fixture(scope="session")
-def finished_place() -> Iterator[Finished]:
+def finished_place() -> Iterator[WithBatch]:
     with elsewhere.finished() as place:
         yield place
 
 
 @pytest.fixture
-def batch(e2e: E2e, stage: Stage, finished_place: Finished) -> str:
+def batch(e2e: E2e, stage: Stage, finished_place: WithBatch) -> str:
     """It is over, and nothing else is there. For tests that only look, or are refused: they share its daemon."""
     stage.visit(finished_place)
     e2e.env["batch"] = finished_place.batch
     return finished_place.batch
+
+
+@pytest.fixture(scope="session")
+def busy_place() -> Iterator[WithBatch]:
+    with elsewhere.busy() as place:
+        yield place
+
+
+@pytest.fixture
+def at_work(e2e: E2e, stage: Stage, busy_place: WithBatch) -> str:
+    """A batch whose three agents are at work, for tests that only look, or are refused: they share its daemon."""
+    stage.visit(busy_place)
+    e2e.env["batch"] = busy_place.batch
+    return busy_place.batch
 
 
 @pytest.fixture(scope="session")

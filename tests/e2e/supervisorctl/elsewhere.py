@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from supervisor.e2e.environment import Home, environment
-from tests.e2e.supervisorctl.place import BIN, Place
+from tests.e2e.supervisorctl.place import BIN, TESTS, Place
 
 
 class Elsewhere(Place):
@@ -44,19 +44,31 @@ class Elsewhere(Place):
         return done.stdout.strip()
 
 
-class Finished(Elsewhere):
-    """Its one batch is over: test_hello was improved, test_goodbye is clean, test_shout failed."""
-
+class WithBatch(Elsewhere):
     batch = ""
 
 
 @contextmanager
-def finished() -> Iterator[Finished]:
+def finished() -> Iterator[WithBatch]:
+    """Its one batch is over: test_hello was improved, test_goodbye is clean, test_shout failed."""
     home = Home.make()
-    place = Finished(home)
+    place = WithBatch(home)
     with place.daemon():
         place.batch = place.run("submit", "tests/e2e")
         place.until_over(place.batch)
+        yield place
+    home.remove()
+
+
+@contextmanager
+def busy() -> Iterator[WithBatch]:
+    """The agents of its one batch are at work for ever."""
+    home = Home.make()
+    place = WithBatch(home)
+    place.hold(*TESTS)
+    with place.daemon():
+        place.batch = place.run("submit", "tests/e2e")
+        place.until_running(place.batch, len(TESTS))
         yield place
     home.remove()
 

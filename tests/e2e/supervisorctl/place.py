@@ -20,6 +20,7 @@ from tests.waiting import until_sync
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 STUB = HERE.parents[1] / "stubs" / "mngr"
+TESTS = ("test_hello", "test_goodbye", "test_shout")
 #: everything takes a second or two; the machine may be busy
 PATIENCE_SECONDS = 90.0
 

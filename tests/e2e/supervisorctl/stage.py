@@ -17,6 +17,8 @@ class Stage(Place):
     def __init__(self, e2e: E2e) -> None:
         super().__init__(e2e.home.parent)
         self.e2e = e2e
+        e2e.keep_background = True  # an agent that the daemon starts meanwhile is no leftover of a command
+        self._daemons: list[Spawned] = []
         self.furnish()
         e2e.cwd = self.repo
         e2e.env |= self.environment(e2e.env["PATH"])
@@ -35,8 +37,15 @@ class Stage(Place):
         lay_out(self.repo)
         if not with_stub:
             (self.bin / "mngr").unlink()
+            del self.e2e.env["SUPERVISOR_MNGR"]
         words = ["python", "-m", "pytest", "-q", "-p", "supervisor.e2e.plugin"]
-        settings = {"agent": "rehearsal", "keep_agents": "none", "pytest": words, "integrator": False}
+        settings = {
+            "agent": "rehearsal",
+            "keep_agents": "none",
+            "pytest": words,
+            "integrator": False,
+            "verify_runs": 1,
+        }
         settings |= {"env": {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, **profile}
         self.e2e.env["SUPERVISOR_PROFILES"] = json.dumps({"default": settings})
 
@@ -46,9 +55,10 @@ class Stage(Place):
 
     def start(self) -> Spawned:
         """A daemon in the background; `$daemon` is its process."""
-        command = "exec supervisord --config ~/supervisor.toml --log-format json"
-        daemon = self.e2e.spawn(command, comment="the daemon", keep_background=True)
-        daemon.wait_for('"ready"', timeout=PATIENCE_SECONDS)
+        command = "exec supervisord --config ~/supervisor.toml --log-format console"
+        daemon = self.e2e.spawn(command, comment="the daemon", env={"NO_COLOR": "1"}, keep_background=True)
+        self._daemons.append(daemon)
+        daemon.wait_for(r"\bready\b", timeout=PATIENCE_SECONDS)
         self.e2e.env["daemon"] = str(daemon.pid)
         return daemon
 
@@ -63,3 +73,8 @@ class Stage(Place):
         batch = self.e2e.run(command, comment="a batch to look at").stdout.strip()
         self.e2e.env["batch"] = batch
         return batch
+
+    def clear(self) -> None:
+        for daemon in self._daemons:
+            daemon.stop(grace=PATIENCE_SECONDS / 6)  # it detaches, and that is a good end
+        super().clear()

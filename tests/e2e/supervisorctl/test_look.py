@@ -2,6 +2,7 @@
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.elsewhere import WithBatch
 from tests.e2e.supervisorctl.place import PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
 
@@ -22,7 +23,7 @@ def test_follow_on_a_terminal(e2e: E2e, stage: Stage, held: str) -> None:
     expect(terminal.screen).to_contain(f"batch {held}: finished", "1 improved, 1 clean, 1 failed")
 
 
-def test_follow_may_be_left(e2e: E2e, held: str) -> None:
+def test_follow_may_be_left(e2e: E2e, at_work: str) -> None:
     """Ctrl-C ends the looking; the agents go on.
 
     Tutorial block:
@@ -149,7 +150,7 @@ def test_events_as_they_happen(e2e: E2e, stage: Stage, held: str) -> None:
         events.wait_for(rf"{held} +batch-finished", PATIENCE_SECONDS)
 
 
-def test_what_an_agent_did(e2e: E2e, stage: Stage) -> None:
+def test_what_an_agent_did(e2e: E2e, stage: Stage, finished_place: WithBatch, batch: str) -> None:
     """Its commits are under a ref of the job and the attempt, and the checkout was only read.
 
     Tutorial block:
@@ -157,8 +158,7 @@ def test_what_an_agent_did(e2e: E2e, stage: Stage) -> None:
         repository=$(echo ~/.local/state/agent-supervisor/repos/greet-*.git)
         git --git-dir "$repository" log --oneline "refs/supervisor/$batch/1/1"
     """
-    stage.start()
-    stage.until_over(stage.submit())
+    (e2e.home / ".local/state/agent-supervisor/repos").symlink_to(finished_place.state / "repos")
     commits = e2e.run(
         """
         repository=$(echo ~/.local/state/agent-supervisor/repos/greet-*.git)
@@ -167,7 +167,8 @@ def test_what_an_agent_did(e2e: E2e, stage: Stage) -> None:
         comment="what did the first agent do?",
     )
     expect(commits).to_succeed().stdout.to_have_line_count(2).to_contain("[IMPROVE_TEST] Greet politely")
-    expect(e2e.run("git status --porcelain && git log --oneline")).stdout.to_have_line_count(1)
+    status = e2e.run("git status --porcelain && git log --oneline", comment="the checkout", cwd=finished_place.repo)
+    expect(status).stdout.to_have_line_count(1)
 
 
 def test_logs_of_a_job_that_is_not_there(e2e: E2e, batch: str) -> None:

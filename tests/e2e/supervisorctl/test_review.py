@@ -1,8 +1,7 @@
 """Reviewing: the report, and the branch."""
 
 from supervisor.e2e import E2e, expect
-from supervisor.e2e.spawned import Spawned
-from tests.e2e.supervisorctl.stage import Stage
+from tests.e2e.supervisorctl.elsewhere import WithBatch
 
 
 def test_report(e2e: E2e, batch: str) -> None:
@@ -19,7 +18,7 @@ def test_report(e2e: E2e, batch: str) -> None:
     expect(report.stdout).to_contain("`supervisorctl submit tests/e2e/test_greet.py::test_shout`")
 
 
-def test_report_of_a_batch_that_runs(e2e: E2e, held: str) -> None:
+def test_report_of_a_batch_that_runs(e2e: E2e, at_work: str) -> None:
     """It need not be over.
 
     Tutorial block:
@@ -27,7 +26,7 @@ def test_report_of_a_batch_that_runs(e2e: E2e, held: str) -> None:
         supervisorctl report "$batch"
     """
     report = e2e.run('supervisorctl report "$batch"', comment="until now")
-    expect(report).to_succeed().stdout.to_match(f"^batch {held}: running")
+    expect(report).to_succeed().stdout.to_match(f"^batch {at_work}: running")
 
 
 def test_report_as_a_page(e2e: E2e, batch: str) -> None:
@@ -52,7 +51,7 @@ def test_report_where_nothing_can_be_written(e2e: E2e, batch: str) -> None:
     expect(refused).to_fail().stderr.to_match("^error: ").to_match("^hint: ")
 
 
-def test_the_branch(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_the_branch(e2e: E2e, finished_place: WithBatch, batch: str) -> None:
     """It has what the agents did that held; the checkout is where it was.
 
     Tutorial block:
@@ -60,7 +59,7 @@ def test_the_branch(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         branch=$(supervisorctl status "$batch" --json | jq -r .batch.branch)
         git diff "main...$branch"
     """
-    stage.until_over(stage.submit())
+    e2e.cwd = finished_place.repo
     diff = e2e.run(
         """
         branch=$(supervisorctl status "$batch" --json | jq -r .batch.branch)

@@ -58,7 +58,7 @@ def test_wait_for_a_night_that_did_not(e2e: E2e, batch: str) -> None:
     expect(e2e.run(WAIT, comment="how did it go?")).stdout.to_have_lines(f"exit 1: see supervisorctl jobs {batch}")
 
 
-def test_wait_so_long(e2e: E2e, held: str) -> None:
+def test_wait_so_long(e2e: E2e, at_work: str) -> None:
     """The time that one has may be over before the batch is: 124, and how it stands.
 
     Tutorial block:
@@ -66,7 +66,7 @@ def test_wait_so_long(e2e: E2e, held: str) -> None:
         supervisorctl wait "$batch" --timeout 1 || test $? = 124
     """
     waited = e2e.run('supervisorctl wait "$batch" --timeout 1 || test $? = 124', comment="one second")
-    expect(waited).to_succeed().stdout.to_contain(f"batch {held}: running", "3 running")
+    expect(waited).to_succeed().stdout.to_contain(f"batch {at_work}: running", "3 running")
     expect(e2e.run('supervisorctl wait "$batch" --timeout 0')).to_have_exit_code(124)
 
 
