@@ -38,8 +38,8 @@ slots = {slots}
 agent = "rehearsal"
 pytest = ["{python}", "-m", "pytest", "-q"]
 keep_agents = "none"
-job_timeout_seconds = 40
-stall_timeout_seconds = 10
+job_timeout_seconds = 60
+stall_timeout_seconds = 20
 test_timeout_seconds = 30
 """
 
