@@ -5,9 +5,11 @@ asked. An API that still answers is no sign of life.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Protocol
 
 from supervisor.daemon.service import Daemon
+from supervisor.errors import DeviceFailed
 from supervisor.model.job import JobState
 from supervisor.model.state import State
 
@@ -38,6 +40,7 @@ async def beat(daemon: Daemon, minder: Minder) -> None:
             minder.status(line)
         if minder.watchdog_seconds and daemon.watch.rounds != rounds:
             rounds = daemon.watch.rounds
-            await daemon.settled()
-            minder.alive()
+            with suppress(DeviceFailed):  # a disk that fails for a moment must not end the telling
+                await daemon.settled()
+                minder.alive()
         await asyncio.sleep(EVERY_SECONDS)
