@@ -238,6 +238,7 @@ supervisorctl status
 cat >> ~/supervisor.toml <<'END'
 
 [profiles.ours]
+inherits = "default"
 agent = "command"
 command = ["our-agent", "--careful"]
 END

@@ -18,6 +18,12 @@ def shell(e2e: E2e, comment: str) -> Terminal:
     return bash
 
 
+def leave(bash: Terminal) -> None:
+    bash.press("Ctrl+U")
+    bash.send("exit\n")
+    expect(bash.wait()).to_succeed()
+
+
 def test_in_this_shell(e2e: E2e, batch: str) -> None:
     """The Tab key completes verbs, and the ids of batches and jobs.
 
@@ -34,6 +40,7 @@ def test_in_this_shell(e2e: E2e, batch: str) -> None:
     bash.press("Ctrl+U")
     bash.send("supervisorctl drain --dead\t")
     bash.wait_text("supervisorctl drain --deadline", PATIENCE_SECONDS)
+    leave(bash)
 
 
 def test_without_a_daemon(e2e: E2e, stage: Stage) -> None:
@@ -48,6 +55,7 @@ def test_without_a_daemon(e2e: E2e, stage: Stage) -> None:
     bash.send("\x15supervisorctl reloa\t")
     bash.wait_text("supervisorctl reload", PATIENCE_SECONDS)
     expect(bash.screen).not_to_contain("error")
+    leave(bash)
 
 
 def test_in_every_shell(e2e: E2e, stage: Stage) -> None:

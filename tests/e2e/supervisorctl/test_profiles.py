@@ -24,6 +24,7 @@ OURS = """
 cat >> ~/supervisor.toml <<'END'
 
 [profiles.ours]
+inherits = "default"
 agent = "command"
 command = ["our-agent", "--careful"]
 END
@@ -92,6 +93,7 @@ def test_an_agent_of_ones_own(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         cat >> ~/supervisor.toml <<'END'
 
         [profiles.ours]
+        inherits = "default"
         agent = "command"
         command = ["our-agent", "--careful"]
         END
@@ -114,6 +116,7 @@ def test_an_agent_that_is_not_installed(e2e: E2e, stage: Stage, daemon: Spawned)
         cat >> ~/supervisor.toml <<'END'
 
         [profiles.ours]
+        inherits = "default"
         agent = "command"
         command = ["our-agent", "--careful"]
         END

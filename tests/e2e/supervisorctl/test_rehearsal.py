@@ -9,19 +9,20 @@ pytestmark = pytest.mark.real
 
 
 def test_from_a_test_that_fails_to_a_branch(e2e: E2e, stage: Stage) -> None:
-    """An agent fixes the code, its claim is verified, what it said is in its log, its change is on the branch.
-
-    Tutorial block:
+    """An agent fixes the code, its claim is verified, what it said is in its log, its change is on the branch."""
+    e2e.write_tutorial_block("""
         # submit, and come back when all is over
         supervisorctl submit tests/e2e --wait
-
+    """)
+    e2e.write_tutorial_block("""
         # what an agent said and did; --follow goes on as long as it works
         supervisorctl logs "$batch.1"
-
+    """)
+    e2e.write_tutorial_block("""
         # all that held is on one branch in your repository: look at it, and merge it as you merge everything
         branch=$(supervisorctl status "$batch" --json | jq -r .batch.branch)
         git diff "main...$branch"
-    """
+    """)
     stage.rehearse(with_stub=False)
     stage.start()
     done = e2e.run(

@@ -23,17 +23,17 @@ def pantry(stage: Stage) -> None:
 
 
 def test_fill_and_accept(e2e: E2e, stage: Stage, pantry: None) -> None:
-    """Nothing is in the tutorial until it is accepted, and then its block is.
-
-    Tutorial block:
+    """Nothing is in the tutorial until it is accepted, and then its block is."""
+    e2e.write_tutorial_block("""
         # let writers fill what has still to be written, a job for each comment without a command
         batch=$(supervisorctl tutorial fill tutorial.sh --json | jq -r .batch)
         supervisorctl wait "$batch"
-
+    """)
+    e2e.write_tutorial_block("""
         # look at what they propose, with what it printed; what you accept is written into the tutorial
         supervisorctl tutorial fill tutorial.sh --review "$batch"
         supervisorctl tutorial fill tutorial.sh --accept "$batch.1"
-    """
+    """)
     filled = e2e.run(FILL, comment="let writers fill it", timeout=100)
     expect(filled).to_have_exit_code(1).stdout.to_contain("1 fixed", "1 blocked")
     e2e.env["batch"] = stage.newest()
