@@ -100,20 +100,7 @@ def test_hangup(e2e: E2e, daemon: Spawned) -> None:
 
 
 def test_drain(e2e: E2e, stage: Stage, held: str) -> None:
-    """It says how many agents are left, and ends when none is.
-
-    Tutorial block:
-        # before the machine goes down: launch nothing more, and wait until no agent is left
-        supervisorctl drain --deadline 1800
-    """
-    draining = e2e.spawn("supervisorctl drain --deadline 1800", comment="before the machine goes down")
-    draining.wait_for("draining: 3 agents are still there", PATIENCE_SECONDS)
-    stage.release()
-    expect(draining.wait()).to_succeed().stdout.to_contain("drained: no agent is left, nothing is launched")
-
-
-def test_drain_to_a_deadline(e2e: E2e, held: str) -> None:
-    """Agents that take longer are left to work.
+    """It says how many agents are left, and ends when none is; those that take longer than one has are left to work.
 
     Tutorial block:
         # before the machine goes down: launch nothing more, and wait until no agent is left
@@ -121,6 +108,10 @@ def test_drain_to_a_deadline(e2e: E2e, held: str) -> None:
     """
     late = e2e.run("supervisorctl drain --deadline 0.5", comment="in a hurry")
     expect(late).to_have_exit_code(124).stdout.to_contain("3 agents are still there; they go on")
+    draining = e2e.spawn("supervisorctl drain --deadline 1800", comment="before the machine goes down")
+    draining.wait_for("draining: 3 agents are still there", PATIENCE_SECONDS)
+    stage.release()
+    expect(draining.wait()).to_succeed().stdout.to_contain("drained: no agent is left, nothing is launched")
 
 
 def test_the_end_of_a_drain(e2e: E2e, stage: Stage, held: str) -> None:

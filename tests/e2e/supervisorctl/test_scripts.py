@@ -4,6 +4,7 @@ import json
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.elsewhere import WithBatch
 from tests.e2e.supervisorctl.stage import Stage
 
 WAIT = """
@@ -29,7 +30,7 @@ def test_keep_the_id(e2e: E2e, stage: Stage, idle: None) -> None:
     assert stage.jobs(kept.stdout.strip())["total"] == 3
 
 
-def test_wait_for_a_night_that_went_well(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+def test_wait_for_a_night_that_went_well(e2e: E2e, finished_place: WithBatch, batch: str) -> None:
     """When all jobs ended well, the exit code is 0.
 
     Tutorial block:
@@ -40,7 +41,7 @@ def test_wait_for_a_night_that_went_well(e2e: E2e, stage: Stage, daemon: Spawned
             echo "exit $?: see supervisorctl jobs $batch"
         fi
     """
-    stage.submit("--", "-k", "hello or goodbye")
+    e2e.env["batch"] = finished_place.good
     expect(e2e.run(WAIT, comment="how did it go?")).stdout.to_have_lines("the night went well")
 
 
