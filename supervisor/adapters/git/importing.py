@@ -70,7 +70,7 @@ async def import_bundle(bare: Path, order: Order) -> Imported:
 async def _check_promises(bare: Path, bundle: Bundle, order: Order) -> None:
     if order.head and bundle.head != order.head:
         raise Hostile("the bundle brings another commit than was said", reason="wrong-head")
-    if not bundle.prerequisites:
+    if set(bundle.prerequisites) <= {order.base}:
         return
     done = await run(bare, "rev-list", "-n1", "--stdin", stdin=_lines([*bundle.prerequisites, f"^{order.base}"]))
     if done.code or done.out:
