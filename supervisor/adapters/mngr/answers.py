@@ -1,7 +1,7 @@
 """Reads what mngr printed: agents, results, and what went wrong. All of it is hostile until it has passed here."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -40,6 +40,8 @@ REASONS: Mapping[str, MngrReason] = {
 }
 #: what comes of a connection that is lost while a create waits for its host's lock: nothing was done yet
 LOCK_TROUBLE = frozenset({"HostError", "LockNotHeldError", "LockLostError"})
+#: tmux's own words when its server went away under a call: whatever was started in it has gone with it
+LOST_TMUX = re.compile(r"no server running on|server exited unexpectedly|lost server|error connecting to \S*tmux")
 CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
 #: versions before 0.3 print errors as words only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
@@ -111,16 +113,23 @@ def failure(verb: str, answer: Answer) -> MngrFailed:
 
 
 def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
-    """A host that goes away sounds just like a refusal; in the middle of a create it may have got its agent."""
+    """A host that goes away sounds just like a refusal; in the middle of a create it may have got its agent. So does
+    a tmux server that is killed, and no agent outlives that."""
     failed = failure("create", answer)
+    told = list(events(answer.stdout))
+    if failed.reason == "refused" and LOST_TMUX.search(_error_words(told) or answer.stderr):
+        return MngrFailed(failed.message, reason="provider")
     if not is_remote or failed.reason not in ("provider", "refused"):
         return failed
-    told = list(events(answer.stdout))
     if {str(e.get("step")) for e in told if e.get("kind") == "started"} - {"preparing"}:
         return MngrFailed(failed.message, reason="timeout")
     if any(e.get("event") == "error" and e.get("error_class") in LOCK_TROUBLE for e in told):
         return MngrFailed(failed.message, reason="provider")
     return failed
+
+
+def _error_words(told: Iterable[Event]) -> str:
+    return " ".join(str(e.get("message")) for e in told if e.get("event") == "error")
 
 
 def _last_words(text: str) -> str:

@@ -1,12 +1,15 @@
 """A mngr that hangs, lies, floods or dies: every call still ends, in time, and says how."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from supervisor.adapters.mngr import MngrSettings, open_agents
+from supervisor.adapters.mngr.answers import not_created
+from supervisor.adapters.mngr.calls import Answer
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, MngrReason
 from tests.adapters.mngr.sandboxes import Sandbox, device, processes_of, sandbox
@@ -69,7 +72,13 @@ async def test_endless_output_is_cut_off() -> None:
 
 @pytest.mark.parametrize(
     ("do", "reason"),
-    [("garbage", "garbage"), ("killed", "killed"), ("duplicate", "duplicate"), ("down", "provider")],
+    [
+        ("garbage", "garbage"),
+        ("killed", "killed"),
+        ("duplicate", "duplicate"),
+        ("down", "provider"),
+        ("no-tmux", "provider"),
+    ],
 )
 async def test_a_create_that_fails_says_how(do: str, reason: MngrReason) -> None:
     with sandbox() as box:
@@ -80,6 +89,24 @@ async def test_a_create_that_fails_says_how(do: str, reason: MngrReason) -> None
             assert failed.value.reason == reason
             assert "\x1b" not in failed.value.message
             assert len(failed.value.message) < 600
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("no server running on /tmp/tmux-0/default", "provider"),
+        ("server exited unexpectedly", "provider"),
+        ("[lost server]", "provider"),
+        ("error connecting to /run/agents/tmux-0/default (No such file or directory)", "provider"),
+        ("Work directory x does not exist", "refused"),
+    ],
+)
+def test_a_tmux_server_that_was_killed_is_not_the_jobs_fault(words: str, reason: MngrReason, is_remote: bool) -> None:
+    """Whether mngr tells it as an event, or as earlier versions do in words only."""
+    error = {"event": "error", "error_class": "AgentStartError", "message": f"Failed to start agent n: {words}\n"}
+    for answer in (Answer(1, json.dumps(error), ""), Answer(1, "", f"ERROR: Failed to start agent n: {words}\n")):
+        assert not_created(answer, is_remote=is_remote).reason == reason
 
 
 async def test_a_create_killed_after_its_work_leaves_an_agent_to_be_found() -> None:
