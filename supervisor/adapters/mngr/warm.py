@@ -24,6 +24,8 @@ from supervisor.adapters.mngr.settings import MngrSettings
 READY_SECONDS = 60.0
 #: A call that was killed is gone at once; if the server does not say so by then, it is the server that hangs.
 HUNG_SECONDS = 5.0
+#: So long it may take to end by itself when the device closes: `systemctl stop` waits for it.
+CLOSE_SECONDS = 1.0
 MAX_DEATHS = 3
 MAX_PACKET = 128 * 2**10
 SHEBANG = re.compile(r"#!(/\S*python[\d.]*)\s*$|^'''exec' \"?(/[^\"]*?python[\d.]*)\"? ", re.MULTILINE)
@@ -113,7 +115,7 @@ class Server:
     async def close(self) -> None:
         self.die()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), HUNG_SECONDS)
+            await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
         await end(PlainRunning(self._process))
 
     def _hear(self) -> None:
@@ -179,8 +181,7 @@ class WarmTransport:
             self._stamp = self._now()
 
     async def close(self) -> None:
-        for server in [*self._retired, *([self._server] if self._server else [])]:
-            await server.close()
+        await asyncio.gather(*(s.close() for s in [*self._retired, *([self._server] if self._server else [])]))
 
     async def _started(self) -> Server:
         self.interpreter = interpreter_of(resolved(self._settings))

@@ -18,7 +18,8 @@ import pytest
 from supervisor.adapters.mngr import MngrAgents
 from supervisor.adapters.mngr.calls import Answer, Calls
 from supervisor.adapters.mngr.plain import PlainTransport
-from supervisor.adapters.mngr.warm import WarmTransport
+from supervisor.adapters.mngr.warm import CLOSE_SECONDS, WarmTransport
+from supervisor.daemon.service import DETACH_SECONDS
 from supervisor.errors import MngrFailed
 from tests.adapters.mngr.sandboxes import PATH, REAL, STUB, Sandbox, device, processes_of, sandbox
 from tests.waiting import until, until_sync
@@ -75,6 +76,18 @@ async def test_a_server_that_died_is_replaced() -> None:
             assert (await agents.list("local")).complete
             assert (await agents.facts()).transport == "warm"
             assert len(set(servers(box))) == 2
+
+
+async def test_a_server_that_hangs_is_killed_when_the_device_closes() -> None:
+    """Together with what the daemon allows for launches under way it fits into the 5 s of a stop."""
+    assert DETACH_SECONDS + CLOSE_SECONDS < 5
+    with importable_stub() as box:
+        async with device(box) as agents:
+            await agents.list("local")
+            server = psutil.Process(servers(box)[0])
+            server.suspend()
+            await until("it hangs", lambda: server.status() == psutil.STATUS_STOPPED)
+        assert server.pid not in {process.pid for process in processes_of(box.root)}
 
 
 @pytest.mark.parametrize("changed", ["bin/mngr", "cwd/.mngr/settings.toml", "home/.mngr/profiles/p/settings.toml"])
