@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from supervisor.cli import session
+from supervisor.cli.arguments import with_common_options
 from supervisor.cli.tutorial_command import install_command
 from supervisor.cli.tutorial_view import view
 from supervisor.cli.tutorial_writing import fill, sync
@@ -18,12 +20,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="tutorial",
-    help="A tutorial script and the tests that prove it.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+@with_common_options
+def tutorial() -> None:
+    """A tutorial script and the tests that prove it."""
+
 
 app.command()(view)
 app.command()(fill)
@@ -31,7 +39,6 @@ app.command()(sync)
 app.command()(install_command)
 
 Script = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The tutorial script.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON on standard output.")]
 
 
 class Annotations(StrEnum):
@@ -39,7 +46,8 @@ class Annotations(StrEnum):
 
 
 @app.command()
-def blocks(script: Script, as_json: Json = False) -> None:
+@with_common_options
+def blocks(ctx: typer.Context, script: Script) -> None:
     """List the blocks of a script: lines, section, id; and its seeds. Exits 2 where it can't be read as meant.
 
     Example: supervisorctl tutorial blocks tutorial.sh
@@ -47,16 +55,18 @@ def blocks(script: Script, as_json: Json = False) -> None:
     from supervisor.e2e.tutorial import blocks as reading
     from supervisor.e2e.tutorial import report as reports
 
-    tutorial = reading.parse(script.read_text(encoding="utf-8", errors="replace"))
-    _print_json(reports.blocks_json(script.as_posix(), tutorial)) if as_json else print(reports.blocks_text(tutorial))
-    raise typer.Exit(2 if tutorial.problems else 0)
+    read = reading.parse(script.read_text(encoding="utf-8", errors="replace"))
+    as_json = session.of(ctx).json
+    _print_json(reports.blocks_json(script.as_posix(), read)) if as_json else print(reports.blocks_text(read))
+    raise typer.Exit(2 if read.problems else 0)
 
 
 @app.command()
+@with_common_options
 def check(
+    ctx: typer.Context,
     script: Script,
     tests: Annotated[list[Path], typer.Option(metavar="DIR", exists=True, help="Tests that cite it; repeatable.")],
-    as_json: Json = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML there.")] = None,
     annotations: Annotated[Annotations | None, typer.Option(help="Print CI annotations too.")] = None,
     baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Gaps that are allowed for now.")] = None,
@@ -74,7 +84,7 @@ def check(
 
     if update_baseline and baseline is None:
         raise typer.BadParameter("needs --baseline FILE", param_hint="--update-baseline")
-    now = datetime.now(UTC)
+    as_json, now = session.of(ctx).json, datetime.now(UTC)
     report = checks.check(script, tests, today=now.date())
     if fix and _fix(report):
         report = checks.check(script, tests, today=now.date())

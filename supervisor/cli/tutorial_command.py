@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from supervisor.cli import session
+from supervisor.cli.arguments import with_common_options
 from supervisor.errors import Refused
 
 NAME = "sync-tutorial-to-e2e-tests.md"
@@ -13,7 +15,8 @@ NAME = "sync-tutorial-to-e2e-tests.md"
 Directory = Annotated[Path, typer.Argument(metavar="[DIR]", exists=True, file_okay=False, help="The repository.")]
 
 
-def install_command(directory: Directory = Path()) -> None:
+@with_common_options
+def install_command(ctx: typer.Context, directory: Directory = Path()) -> None:
     """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. One that was changed there is left alone.
 
     Example: supervisorctl tutorial install-command
@@ -24,4 +27,4 @@ def install_command(directory: Directory = Path()) -> None:
         raise Refused(f"{path} is there and is not as we ship it", hint="move it away to get ours")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(shipped, encoding="utf-8")
-    print(path)
+    session.of(ctx).show({"schema_version": 1, "path": str(path)}, str(path))

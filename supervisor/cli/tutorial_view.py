@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from supervisor.cli import session
+from supervisor.cli.arguments import with_common_options
+
 Directory = Annotated[Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="A run's results.")]
 Compare = Annotated[
     Path | None,
@@ -17,11 +20,19 @@ Script = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: DIR/view.html.")]
 
 
-def view(directory: Directory, compare: Compare = None, tutorial: Script = None, output: Output = None) -> None:
+@with_common_options
+def view(
+    ctx: typer.Context,
+    directory: Directory,
+    compare: Compare = None,
+    tutorial: Script = None,
+    output: Output = None,
+) -> None:
     """Write one self-contained page: each block, its tests, their transcripts beside their recordings.
 
     Example: supervisorctl tutorial view results --tutorial tutorial.sh
     """
     from supervisor.e2e.view.page import write
 
-    print(write(directory, compare=compare, tutorial=tutorial, to=output))
+    written = str(write(directory, compare=compare, tutorial=tutorial, to=output))
+    session.of(ctx).show({"schema_version": 1, "path": written}, written)

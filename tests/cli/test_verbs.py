@@ -144,6 +144,19 @@ async def test_options_are_taken_before_the_verb_and_after_it(tmp_path: Path) ->
             assert (await ctl(tmp_path, *args, SUPERVISOR_SOCKET="/nowhere")).json["batches"] == []
 
 
+@pytest.mark.parametrize("args", ["--json tutorial {}", "tutorial --json {}", "tutorial {} --json"])
+async def test_a_program_may_ask_the_tutorial_verbs_for_json_at_any_place(tmp_path: Path, args: str) -> None:
+    (tmp_path / "tutorial.sh").write_text("# make one\ntool make one\n")
+    (tmp_path / "tests").mkdir()
+    for verb, key in (
+        ("blocks tutorial.sh", "blocks"),
+        ("check tutorial.sh --tests tests", "uncited"),
+        ("install-command .", "path"),
+        ("view tests -o page.html", "path"),
+    ):
+        assert (await ctl(tmp_path, *args.format(verb).split())).json[key]
+
+
 async def test_following_without_a_terminal_is_a_line_for_each_event(tmp_path: Path) -> None:
     async with served(tmp_path, otherwise="fixed") as api:
         batch = await api.submit(*TESTS)

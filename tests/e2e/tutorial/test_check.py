@@ -10,6 +10,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from typer.testing import CliRunner, Result
 
+from supervisor.cli.session import Session
 from supervisor.cli.tutorial import app
 from supervisor.e2e.tutorial.blocks import parse
 from supervisor.e2e.tutorial.check import Report, compare
@@ -207,7 +208,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
+    return CliRunner().invoke(app, list(arguments), obj=Session())
 
 
 def test_json_has_the_public_shape(project: Path) -> None:

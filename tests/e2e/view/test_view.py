@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from supervisor.cli.session import Session
 from supervisor.cli.tutorial_view import view
 from supervisor.e2e.casts import Cast, Event
 from supervisor.e2e.ptys import Size
@@ -161,7 +162,7 @@ def test_command_line(tmp_path: Path) -> None:
     write_result(tmp_path, "t.py::a")
     app = typer.Typer()
     app.command()(view)
-    said = CliRunner().invoke(app, [str(tmp_path), "-o", str(tmp_path / "out.html")])
+    said = CliRunner().invoke(app, [str(tmp_path), "-o", str(tmp_path / "out.html")], obj=Session())
     assert said.exit_code == 0
     assert said.output.strip() == str(tmp_path / "out.html")
     assert "</html>" in (tmp_path / "out.html").read_text()
