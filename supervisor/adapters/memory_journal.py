@@ -33,12 +33,12 @@ class MemoryJournal:
         return (record for record in self._records[after:] if _batch(record.event) not in self._sealed)
 
     async def read(
-        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False
+        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int | None = None, newest: bool = False
     ) -> list[Record]:
         found = [
             record
             for record in self._records[after:]
-            if (not batch or _batch(record.event) == batch) and (not job or _job(record.event) == job)
+            if (not batch or _batch(record.event) == batch) and (job is None or _job(record.event) == job)
         ]
         return found[-limit:] if newest else found[:limit]
 
@@ -59,5 +59,5 @@ def _batch(event: Event) -> str:
     return event.batch if isinstance(event, BatchEvent) else ""
 
 
-def _job(event: Event) -> int:
-    return event.job if isinstance(event, JobEvent) else 0
+def _job(event: Event) -> int | None:
+    return event.job if isinstance(event, JobEvent) else None

@@ -26,7 +26,7 @@ def logs(
         int | None, typer.Option(min=1, metavar="N", help="That attempt's; else the last one's.", show_default=False)
     ] = None,
 ) -> None:
-    """Show what a job's agent said and did. With --json, one line for each entry.
+    """Show what a job's agent said and did; BATCH.0 is the integrator's. With --json, one line for each entry.
 
     Example: supervisorctl logs k3f9x.1
     """

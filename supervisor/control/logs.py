@@ -70,7 +70,7 @@ async def logs(
 
 
 async def _facts(desk: Desk, said: str, attempt: int) -> dict[str, Any]:
-    meant, number = await naming.job(desk, said)
+    meant, number = await naming.any_job(desk, said)
     if meant.open is not None:
         job = meant.open.job(number)
         attempts, job_over = job.attempts, job.state.is_over

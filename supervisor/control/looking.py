@@ -73,7 +73,7 @@ async def jobs(desk: TheDesk, batch: str) -> Response:
 
 @routes.get("/v1/jobs/{job}", **shape(messages.JobStatus))
 async def job(desk: TheDesk, job: str) -> Response:
-    meant, number = await naming.job(desk, job)
+    meant, number = await naming.any_job(desk, job)
     if meant.open is not None:
         return JSONResponse(snapshot.job(meant.open, number, desk.clock()))
     return JSONResponse(snapshot.answer(desk.clock(), job=naming.sealed_row(meant, number)))
@@ -131,7 +131,7 @@ async def stream(
     return StreamingResponse(_sse(desk, start, of_batch, of_job), media_type="text/event-stream")
 
 
-async def _sse(desk: Desk, after: int, batch: str, job: int) -> AsyncIterator[str]:
+async def _sse(desk: Desk, after: int, batch: str, job: int | None) -> AsyncIterator[str]:
     async for piece in desk.stream.follow(after, batch=batch, job=job):
         if not piece:
             yield ": nothing happens\n\n"
@@ -139,11 +139,11 @@ async def _sse(desk: Desk, after: int, batch: str, job: int) -> AsyncIterator[st
             yield f"id: {record.seq}\nevent: {record.event.kind}\ndata: {json.dumps(as_data(record))}\n\n"
 
 
-async def _of(desk: Desk, batch: str, job: str) -> tuple[str, int]:
+async def _of(desk: Desk, batch: str, job: str) -> tuple[str, int | None]:
     if job:
-        meant, number = await naming.job(desk, job)
+        meant, number = await naming.any_job(desk, job)
         return meant.id, number
-    return ((await naming.batch(desk, batch)).id, 0) if batch else ("", 0)
+    return ((await naming.batch(desk, batch)).id, None) if batch else ("", None)
 
 
 async def _in_thread(view: Callable[[], Any]) -> Response:

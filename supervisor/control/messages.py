@@ -155,6 +155,8 @@ class JobStatus(Dated):
 
 class Jobs(Dated):
     rows: list[JobRow]
+    #: job 0, if merging took an agent's judgement
+    integrator: JobRow | None = None
 
 
 class EventRow(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any
 from supervisor.control.desk import Desk
 from supervisor.errors import NoSuchThing, Refused
 from supervisor.model.batch import Batch
+from supervisor.model.job import INTEGRATOR
 from supervisor.ports import SealedBatch
 
 MANY = 10
@@ -46,25 +47,40 @@ async def open_batch(desk: Desk, said: str) -> Batch:
 
 
 async def job(desk: Desk, said: str) -> tuple[Meant, int]:
-    """`BATCH.N`, where the batch may be shortened."""
+    """`BATCH.N`, where the batch may be shortened: the job of a test."""
+    meant, number = await any_job(desk, said)
+    if number == INTEGRATOR:
+        hint = f"it is the integrator's: steer the batch, {meant.id}"
+        raise Refused(f"{meant.id}.{number} is the job of no test", hint=hint)
+    return meant, number
+
+
+async def any_job(desk: Desk, said: str) -> tuple[Meant, int]:
+    """Also `BATCH.0`, the integrator's, which can only be looked at."""
     prefix, dot, number = said.rpartition(".")
-    if not dot or not prefix or not (number.isascii() and number.isdigit() and len(number) < 8) or int(number) < 1:
+    if not dot or not prefix or not (number.isascii() and number.isdigit() and len(number) < 8):
         raise NoSuchThing(f"{said} is not a job", hint="a job is written BATCH.NUMBER, such as k3f9x.12")
     meant = await batch(desk, prefix)
-    if meant.open is not None and int(number) > len(meant.open.tests):
+    if meant.open is not None and not meant.open.has_job(int(number)):
         raise _no_job(meant, int(number), len(meant.open.tests))
     return meant, int(number)
 
 
 def sealed_row(meant: Meant, number: int) -> dict[str, Any]:
     assert meant.sealed is not None
-    rows = json.loads(meant.sealed.jobs)["rows"]
-    if number > len(rows):
-        raise _no_job(meant, number, len(rows))
-    row: dict[str, Any] = rows[number - 1]
+    jobs = json.loads(meant.sealed.jobs)
+    # Batches that were sealed by an earlier version do not tell of their integrator.
+    row: dict[str, Any] | None = (
+        jobs.get("integrator") if number == INTEGRATOR else dict(enumerate(jobs["rows"], 1)).get(number)
+    )
+    if row is None:
+        raise _no_job(meant, number, len(jobs["rows"]))
     return row
 
 
 def _no_job(meant: Meant, number: int, last: int) -> NoSuchThing:
+    if number == INTEGRATOR:
+        why = "an agent is only asked for where its work can't be merged without judgement"
+        return NoSuchThing(f"batch {meant.id} has no integrator", hint=why)
     hint = f"its jobs are {meant.id}.1 to {meant.id}.{last}"
     return NoSuchThing(f"batch {meant.id} has no job {number}", hint=hint)

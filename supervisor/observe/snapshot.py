@@ -33,7 +33,8 @@ def status(batch: Batch, now: float) -> View:
 
 
 def jobs(batch: Batch, now: float) -> View:
-    return answer(now, rows=[row(batch, job) for job in batch.jobs()])
+    integrator = row(batch, batch.integrator) if batch.integrator is not None else None
+    return answer(now, rows=[row(batch, job) for job in batch.jobs()], integrator=integrator)
 
 
 def job(batch: Batch, number: int, now: float) -> View:

@@ -37,7 +37,7 @@ class Stream:
         self._wake()
 
     async def follow(
-        self, after: int = 0, *, batch: str = "", job: int = 0, idle_seconds: float = 15.0
+        self, after: int = 0, *, batch: str = "", job: int | None = None, idle_seconds: float = 15.0
     ) -> AsyncIterator[list[Record]]:
         """Pieces of what was and will be written after a sequence number; an empty one whenever nothing happens."""
         written = asyncio.Event()

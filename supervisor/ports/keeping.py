@@ -51,7 +51,7 @@ class Journal(Protocol):
         ...
 
     async def read(
-        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False
+        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int | None = None, newest: bool = False
     ) -> list[Record]:
         """Events after a sequence number, oldest first; with `newest`, the last `limit` of them."""
         ...

@@ -83,7 +83,7 @@ async def test_events_are_read_by_batch_by_job_after_a_number_and_from_the_end(o
         await journal.append([submitted("aaa"), ended("aaa", 1), ended("aaa", 2), ended("bbb", 2), ended("aaa", 1)])
 
         async def read(
-            after: int = 0, *, limit: int = 9, batch: str = "", job: int = 0, newest: bool = False
+            after: int = 0, *, limit: int = 9, batch: str = "", job: int | None = None, newest: bool = False
         ) -> list[int]:
             records = await journal.read(after, limit=limit, batch=batch, job=job, newest=newest)
             return [record.seq for record in records]
@@ -98,6 +98,8 @@ async def test_events_are_read_by_batch_by_job_after_a_number_and_from_the_end(o
         assert await read(batch="aaa", job=1) == [2, 5]
         assert await read(batch="aaa", newest=True, limit=1) == [5]
         assert await read(batch="nobody") == []
+        await journal.append([ended("aaa", 0)])
+        assert await read(batch="aaa", job=0) == [6]
 
 
 async def test_appends_at_once_are_all_written_each_in_one_piece(opened: Opened) -> None:

@@ -50,6 +50,8 @@ class Player:
     outcomes: dict[str, str] = field(default_factory=dict)
     #: what every other test ends with; "": its agent goes on working
     otherwise: str = ""
+    #: merging takes an agent's judgement: asked for once
+    needs_judgement: bool = False
 
     def perform(self, effect: Effect) -> None:
         at = effect.began.at
@@ -67,6 +69,9 @@ class Player:
                 self.tell(ev.WorkVerified(at, effect.batch, effect.job, effect.attempt, outcome=outcome))
             case Release():
                 self.tell(ev.AgentReleased(at, *effect.attempt.key))
+            case Integrate() if self.needs_judgement:
+                self.needs_judgement = False
+                self.tell(ev.JudgementWanted(at, effect.batch, effect.number, why="2 conflicts"))
             case Integrate():
                 jobs = range(1, len(self.batch(effect.batch).tests) + 1)
                 ledger = {number: LedgerRow(Fate.MERGED) for number in jobs}

@@ -130,7 +130,8 @@ async def test_ids_may_be_shortened_while_they_are_unique(tmp_path: Path) -> Non
     [
         ("/v1/batches/zzz", 5, "there is no batch zzz"),
         ("/v1/jobs/zzz", 5, "is not a job"),
-        ("/v1/jobs/kaaaa.0", 5, "is not a job"),
+        ("/v1/jobs/kaaaa.0", 5, "has no integrator"),
+        ("/v1/jobs/kaaaa.-1", 5, "is not a job"),
         ("/v1/jobs/kaaaa.7", 5, "has no job 7"),
         ("/v1/nowhere", 2, "Not Found"),
         ("/v1/events?after=x", 2, "after: "),

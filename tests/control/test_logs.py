@@ -62,6 +62,27 @@ async def test_there_is_no_log_of_an_attempt_that_never_was(tmp_path: Path) -> N
         (await ctl(tmp_path, "logs", f"{batch}.99")).refused(5, "has no job 99")
 
 
+async def test_the_integrators_agent_has_a_log_as_well(tmp_path: Path) -> None:
+    """It is job 0, to be looked at while it works and for ever after; it is steered with its batch only."""
+    async with served(tmp_path) as here:
+        batch = await here.submit(TEST)
+        await launched(here, batch)
+        here.player.needs_judgement = True
+        await here.finish(batch)
+        await until("the integrator is launched", lambda: any(k.job == 0 for k in here.loop.state.attempts))
+        writes(here, tmp_path, next(a for k, a in here.loop.state.attempts.items() if k.job == 0), "merging")
+        assert (await page(here, f"{batch}.0", wait_seconds=10))["rows"][0]["text"] == "merging"
+        for verb in ("cancel", "retry"):
+            (await ctl(tmp_path, verb, f"{batch}.0")).refused(4, "is the job of no test")
+
+        await here.finish(batch)
+        await until("it is sealed", lambda: batch not in here.loop.state.batches)
+        assert "merging" in (await ctl(tmp_path, "logs", f"{batch[:4]}.0")).out
+        said = (await ctl(tmp_path, "job", f"{batch}.0")).out
+        assert f"{batch}.0" in said
+        assert f"{batch}.1" not in said
+
+
 async def test_a_person_follows_all_attempts_until_the_job_is_over(tmp_path: Path) -> None:
     async with served(tmp_path) as here:
         batch = await here.submit(TEST)

@@ -111,9 +111,10 @@ class SqliteJournal:
                 yield Record(seq, decoded(self.path, seq, kind, body))
 
     async def read(
-        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int = 0, newest: bool = False
+        self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int | None = None, newest: bool = False
     ) -> list[Record]:
-        filters = {"seq > ?": after} | ({"batch = ?": batch} if batch else {}) | ({"job = ?": job} if job else {})
+        filters: dict[str, int | str] = {"seq > ?": after} | ({"batch = ?": batch} if batch else {})
+        filters |= {"job = ?": job} if job is not None else {}
         order = "DESC" if newest else "ASC"
         query = f"SELECT seq, kind, body FROM events WHERE {' AND '.join(filters)} ORDER BY seq {order} LIMIT ?"
 
