@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import msgspec
 import pytest
 
+from supervisor.adapters.logs.claude import OWN
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
+from tests.claude.lags import within
 from tests.claude.model import Turn
 from tests.claude.stage import Part, done, office, publish
 from tests.daemon.sandbox import Running, running
@@ -92,7 +93,7 @@ class Listener:
         for line in piece.lines:
             entry = msgspec.json.decode(line)
             written = datetime.fromisoformat(entry["at"]).timestamp()
-            if entry["source"].startswith("claude/") and written > self.since:
+            if entry["source"] == OWN and written > self.since:
                 self.lags.append(time.time() - written)
 
 
@@ -120,12 +121,7 @@ async def test_twelve_jobs_end_as_scripted_and_are_counted_to_the_token_over_a_r
             }
             assert [jobs[CLUMSY.test]["errors"], jobs[LIMITED.test]["errors"]] == [1, 0]
             those_told_and_hindered([*here.events, *again.events])
-    lags = sorted(listener.lags)
-    quick = sum(lag <= 7 for lag in lags) / len(lags)
-    print(
-        f"\n{len(lags)} lines of transcripts: {median(lags):.1f} s after they were written (median), {lags[-1]:.1f} s"
-    )
-    print(f"at most, {quick:.0%} within 7 s (mngr writes them down every 5 s)")
+    print(f"\n{within(7, listener.lags)}")
 
 
 def those_told_and_hindered(events: list[ev.Event]) -> None:

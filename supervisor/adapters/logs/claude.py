@@ -1,33 +1,109 @@
-"""What claude's own transcript says of messages that mngr's converter has not come to yet.
+"""What claude itself writes down, as mngr brings it together each second: what it said and did, and what that took.
 
-The converter holds a message back until the next one, or the end of the turn; an agent that is stopped in the middle
-of a turn would leave its last ones uncounted. They have the same ids here, so none counts twice.
+mngr's converter makes ATIF steps of it, but only every five seconds, and it holds a message back until the next one,
+or the end of the turn. So the lines of the log come from here as they are written, one for each block of a message.
+Tokens are counted from the converter's steps, which are whole. The last messages of an agent that is stopped in the
+middle of a turn are counted from here: they have the same ids, so none counts twice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from supervisor.adapters.logs.entries import Counted, dict_of, list_of, text_of
+from supervisor.adapters.logs.entries import Counted, Json, Reading, Told, dict_of, json_of, list_of, shown, text_of
+from supervisor.adapters.logs.redact import Redactor
+from supervisor.adapters.logs.tail import Mark, Source, read
 from supervisor.model.usage import Usage
 
-RAW = "logs/claude_transcript/events.jsonl"
+#: No source has this name: `logs` below `events` is mngr's own.
+OWN, CONVERTED = "logs/claude_transcript", "claude/common_transcript"
+RAW = f"{OWN}/events.jsonl"
+#: So many calls may be without a result.
+MOST_CALLS = 1000
+#: A command that somebody typed is written down as several of these: nobody said them.
+PLUMBING = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>")
 
 
-def counted(lines: Iterable[bytes]) -> Iterator[Counted]:
+def own(folder: Path, known: Collection[str]) -> list[Source]:
+    """Its own transcript, but for an agent whose lines were taken from the converter's before."""
+    return [Source(OWN, folder / RAW)] if OWN in known or CONVERTED not in known else []
+
+
+class Transcript(Reading):
+    """Reads the lines of claude's own transcript, and counts nothing."""
+
+    def __init__(self, attempt: int, redactor: Redactor) -> None:
+        super().__init__(attempt, OWN, redactor)
+        self._calls: dict[str, str] = {}
+
+    def _told(self, told: Json) -> Iterator[Told]:
+        """Cases: blocks of an answer; what it is given; claude's own bookkeeping."""
+        message = dict_of(told.get("message"))
+        match told.get("type"):
+            case "assistant":
+                yield from self._answer(message)
+            case "user":
+                yield from self._given(told, message.get("content"))
+
+    def _answer(self, message: Json) -> Iterator[Told]:
+        model = self.name(message.get("model"))
+        for block in _blocks(message.get("content")):
+            if block.get("type") == "tool_use":
+                tool = self.name(block.get("name"))
+                self._remember(text_of(block.get("id")), tool)
+                yield "tool", shown(block.get("input")), {"tool": tool}
+            elif text := _text(block):
+                yield "say", text, {"by": "agent", "model": model} if model else {"by": "agent"}
+
+    def _given(self, told: Json, content: object) -> Iterator[Told]:
+        blocks = _blocks(content)
+        text = "\n".join(filter(None, map(_text, blocks)))
+        if told.get("isCompactSummary"):
+            yield "say", "Context compaction performed", {"by": "system"}
+        elif text and not text.lstrip().startswith(PLUMBING):
+            yield "say", text, {"by": "system" if told.get("isMeta") else "user"}
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                came = "\n".join(map(_text, _blocks(block.get("content"))))
+                tool = self._calls.pop(text_of(block.get("tool_use_id")), "")
+                yield "result", came, {"tool": tool, "error": block.get("is_error") is True}
+
+    def _remember(self, call: str, tool: str) -> None:
+        if len(self._calls) >= MOST_CALLS:
+            self._calls.pop(next(iter(self._calls)))
+        self._calls[call] = tool
+
+
+def _blocks(content: object) -> list[Json]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [{"type": "text", "text": each} if isinstance(each, str) else dict_of(each) for each in list_of(content)]
+
+
+def _text(block: Json) -> str:
+    match block.get("type"):
+        case "text":
+            return text_of(block.get("text"))
+        case "image":
+            return "[image omitted]"
+        case _:
+            return ""
+
+
+def counted(folder: Path) -> list[Counted]:
     """One response is several lines, one for each block; they repeat its usage."""
     found: dict[str, Counted] = {}
-    for line in lines:
-        try:
-            message = dict_of(dict_of(msgspec.json.decode(line)).get("message"))
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        if message.get("role") == "assistant" and (id_ := text_of(message.get("id"))):
-            calls = sum(1 for block in list_of(message.get("content")) if dict_of(block).get("type") == "tool_use")
-            known = found.get(id_) or Counted(id_, _tokens(message))
-            found[id_] = Counted(id_, known.usage + Usage(tool_calls=calls))
-    yield from found.values()
+    mark, more = Mark(), True
+    while more:
+        piece = read(folder / RAW, mark)
+        for line in piece.lines:
+            message = dict_of((json_of(line) or {}).get("message")) if b'"usage"' in line else {}
+            if message.get("role") == "assistant" and (id_ := text_of(message.get("id"))):
+                calls = sum(dict_of(block).get("type") == "tool_use" for block in list_of(message.get("content")))
+                known = found.get(id_) or Counted(id_, _tokens(message))
+                found[id_] = Counted(id_, known.usage + Usage(tool_calls=calls))
+        mark, more = piece.mark, piece.more
+    return list(found.values())
 
 
 def _tokens(message: dict[str, Any]) -> Usage:

@@ -86,11 +86,7 @@ class Reading:
         self.word: Word | None = None
 
     def line(self, line: bytes) -> Iterator[Entry]:
-        try:
-            told = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            told = None
-        if not isinstance(told, dict):
+        if (told := json_of(line)) is None:
             if text := line.decode(errors="replace").strip():
                 yield self.entry("event", text)
             return
@@ -98,6 +94,11 @@ class Reading:
         at = at if isinstance(at, str) and len(at) < 40 and _TIME.fullmatch(at) else now()
         for kind, text, data in self._told(told):
             yield self.entry(kind, text, data, at)
+
+    def count(self, line: bytes) -> None:
+        """What a line tells of the usage, where its text is read elsewhere."""
+        for _ in self._told(json_of(line) or {}):
+            pass
 
     def entry(self, kind: Kind, text: str, data: Json | None = None, at: str = "") -> Entry:
         return Entry(at or now(), self._attempt, self._source, kind, self.clean(text), data or {})
@@ -132,7 +133,7 @@ class Reading:
                 return
             case kind:
                 text = next((told[key] for key in ("message", "text", "summary") if told.get(key)), None)
-                yield "event", _shown(text if text is not None else told), {"type": self.name(kind)} if kind else {}
+                yield "event", shown(text if text is not None else told), {"type": self.name(kind)} if kind else {}
 
     def _step(self, told: Json) -> Iterator[Told]:
         calls = [call for call in list_of(told.get("tool_calls")) if isinstance(call, dict)]
@@ -153,7 +154,7 @@ class Reading:
         if text:
             yield "say", text, {"by": "agent", "model": model} if model else {"by": "agent"}
         for call in calls:
-            yield "tool", _shown(call.get("arguments")), {"tool": self.name(call.get("function_name"))}
+            yield "tool", shown(call.get("arguments")), {"tool": self.name(call.get("function_name"))}
 
     def _observation(self, told: Json, results: object) -> Iterator[Told]:
         errors = 0
@@ -163,7 +164,7 @@ class Reading:
                 errors += (failed := extra.get("is_error") is True)
                 yield (
                     "result",
-                    _shown(result.get("content")),
+                    shown(result.get("content")),
                     {"tool": self.name(extra.get("tool_name")), "error": failed},
                 )
         if errors:
@@ -200,6 +201,15 @@ def _tokens(metrics: Json, key: str) -> int:
     return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
 
 
+def json_of(line: bytes) -> Json | None:
+    """None where it is no table."""
+    try:
+        told = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
@@ -212,7 +222,7 @@ def dict_of(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _shown(value: object, depth: int = 8) -> str:
+def shown(value: object, depth: int = 8) -> str:
     """A text as it is, one in a table with its name; so that a secret is not hidden by JSON's escapes."""
     match value:
         case str():
@@ -222,8 +232,8 @@ def _shown(value: object, depth: int = 8) -> str:
         case dict() | list() if not depth:
             return "…"
         case dict():
-            return "\n".join(f"{key}: {_shown(each, depth - 1)}" for key, each in list(value.items())[:100])
+            return "\n".join(f"{key}: {shown(each, depth - 1)}" for key, each in list(value.items())[:100])
         case list():
-            return "\n".join(_shown(each, depth - 1) for each in value[:100])
+            return "\n".join(shown(each, depth - 1) for each in value[:100])
         case _:
             return str(value)

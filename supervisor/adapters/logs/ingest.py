@@ -160,8 +160,9 @@ class Ingest:
     def _look(self, attempt: Attempt, reader: Reader, last: bool) -> bool:
         folder = self._state_dir(attempt.agent_id)
         found = sources(folder / "events") if attempt.provider == "local" else []
+        own = claude.own(folder, reader.page.marks) if attempt.provider == "local" else []
         pieces: dict[str, Piece] = {}
-        for source in found:
+        for source in [*found, *own]:  # its own is last: what the converter has written is in it by then
             mark = reader.page.marks.get(source.name, Mark())
             piece = read(source.path, mark, last=last)
             if piece.mark != mark:
@@ -178,12 +179,16 @@ class Ingest:
 
     def _take(self, key: AttemptKey, reader: Reader, pieces: Mapping[str, Piece]) -> None:
         page, written = reader.page, bytearray()
+        is_told = claude.OWN in page.marks or claude.OWN in pieces
         with self._books.saving():
             for source, piece in pieces.items():
                 reading = self._reading(key, reader, source)
                 if piece.note:
                     written += _encode(reading.entry("note", piece.note)) + b"\n"
                 for line in piece.lines:
+                    if is_told and source == claude.CONVERTED:
+                        reading.count(line)
+                        continue
                     for entry in reading.line(line):
                         written += _encode(entry) + b"\n"
                 page.marks[source] = piece.mark
@@ -207,9 +212,13 @@ class Ingest:
         return bytes(written)
 
     def _reading(self, key: AttemptKey, reader: Reader, source: str) -> Reading:
-        if source not in reader.readings:
-            reader.readings[source] = Reading(key.attempt, source, self._redactor)
-        return reader.readings[source]
+        if (known := reader.readings.get(source)) is not None:
+            return known
+        made = Reading(key.attempt, source, self._redactor)
+        if source == claude.OWN:
+            made = claude.Transcript(key.attempt, self._redactor)
+        reader.readings[source] = made
+        return made
 
     def _count(self, page: Page, reading: Reading) -> None:
         for counted in reading.counted:
@@ -219,19 +228,11 @@ class Ingest:
             page.word, reading.word = reading.word, None
 
     def _count_raw(self, attempt: Attempt, reader: Reader) -> None:
-        path, mark = self._state_dir(attempt.agent_id) / claude.RAW, Mark()
-        lines: list[bytes] = []
-        more = True
-        while more:
-            piece = read(path, mark)
-            lines += (line for line in piece.lines if b'"usage"' in line)
-            mark, more = piece.mark, piece.more
-        if not lines:
-            return
-        with self._books.saving():
-            for counted in claude.counted(lines):
-                self._books.count(reader.page, counted)
-            self._books.save(reader.page)
+        if found := claude.counted(self._state_dir(attempt.agent_id)):
+            with self._books.saving():
+                for counted in found:
+                    self._books.count(reader.page, counted)
+                self._books.save(reader.page)
 
     def _keep_pane(self, attempt: Attempt, reader: Reader) -> None:
         page, reading = reader.page, self._reading(attempt.key, reader, PANE)
