@@ -14,6 +14,7 @@ from supervisor.control.desk import Desk
 from supervisor.control.messages import Submission
 from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.flow.requests import decide
 from supervisor.model.batch import Profile
 from supervisor.model.event import Event
 from supervisor.model.request import Submit
@@ -54,13 +55,6 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     if await desk.journal.sealed_batch(batch) is not None:
         raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
     facts = await _inspected(desk, Path(asked.repo))
-    try:
-        await desk.store.snapshot(facts.root, asked.base, batch)
-    except GitFailed as failed:
-        hint = "see that the daemon's user may read the repository, and that the commit is there"
-        raise Refused(
-            f"commit {asked.base[:12]} of {facts.root} can't be taken: {failed.message}", hint=hint
-        ) from failed
     request = Submit(
         batch,
         str(facts.root),
@@ -72,7 +66,20 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         role=asked.role,
         tasks=tasks,
     )
+    # What is to be refused leaves nothing behind, and what is there already is not taken again.
+    if decide(desk.state(), request, desk.clock()):
+        await _take(desk, request)
     return batch, await desk.asked(request)
+
+
+async def _take(desk: Desk, request: Submit) -> None:
+    try:
+        await desk.store.snapshot(Path(request.repo), request.base, request.batch)
+    except GitFailed as failed:
+        hint = "see that the daemon's user may read the repository, and that the commit is there"
+        raise Refused(
+            f"commit {request.base[:12]} of {request.repo} can't be taken: {failed.message}", hint=hint
+        ) from failed
 
 
 def _task(said: dict[str, Any]) -> str:

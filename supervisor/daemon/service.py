@@ -114,6 +114,7 @@ class Daemon:
         state = await asyncio.to_thread(self._replayed)
         launching = [a.agent_id for a in state.attempts.values() if a.stage is Stage.LAUNCHING]
         await asyncio.to_thread(self._devices.leftovers, launching)
+        await self._forget_unsubmitted(state)
         self.loop = Loop(state, self._devices.journal, self._clock, self._perform, self._devices.seal)
         self.attention = Attention(
             state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, logs=self._devices.logs
@@ -145,6 +146,16 @@ class Daemon:
         for record in journal.replay(after):
             state = apply(state, record.event)
         return state
+
+    async def _forget_unsubmitted(self, state: State) -> None:
+        """Snapshots of batches that never came to be: the last daemon ended, or its disk was full, in between."""
+        store, journal = self._devices.store, self._devices.journal
+        try:
+            for batch in await store.untouched():
+                if batch not in state.batches and await journal.sealed_batch(batch) is None:
+                    await store.forget(batch)
+        except DeviceFailed as failed:
+            log.warning("can't clear away what was never submitted", why=failed.message)
 
     def _forever(self) -> list[Coroutine[object, object, None]]:
         watch = self.watch

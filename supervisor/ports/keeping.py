@@ -90,3 +90,11 @@ class Store(Protocol):
     async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
         """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
         ...
+
+    async def untouched(self) -> list[str]:
+        """Batches of which there is a snapshot and nothing else."""
+        ...
+
+    async def forget(self, batch: str) -> None:
+        """Drop all that is kept of a batch: its work may go with it."""
+        ...

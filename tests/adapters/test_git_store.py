@@ -145,8 +145,27 @@ async def test_packing_keeps_every_batch_until_it_is_forgotten(tmp_path: Path) -
     await store.snapshot(repo, base, "b1")
     await store.maintain(repo)
     assert git(store.bare(repo), "rev-parse", "refs/supervisor/b1/base") == base
-    await store.forget(repo, "b1")
+    await store.forget("b1")
     assert git(store.bare(repo), "for-each-ref") == ""
+
+
+async def test_a_snapshot_that_nothing_came_of_is_told_from_work(tmp_path: Path) -> None:
+    """By its refs, and by what is kept of its attempts."""
+    repo, store = person(tmp_path), GitStore(tmp_path / "state")
+    base = git(repo, "rev-parse", "HEAD")
+    assert await store.untouched() == []
+    for batch in ("b1", "b2", "b3"):
+        await store.snapshot(repo, base, batch)
+    git(store.bare(repo), "update-ref", "refs/supervisor/b2/1/rescued/1", base)
+    (store.source("b3").parent / "attempts" / "1-1").mkdir(parents=True)
+    assert await store.untouched() == ["b1"]
+
+    await store.forget("b1")
+    await store.forget("b1")
+    assert not store.source("b1").parent.exists()
+    refs = git(store.bare(repo), "for-each-ref", "--format=%(refname)").split()
+    assert {ref.split("/")[2] for ref in refs} == {"b2", "b3"}
+    assert await store.untouched() == []
 
 
 async def test_a_git_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
@@ -208,7 +227,7 @@ async def test_what_a_crash_has_left_is_removed(tmp_path: Path) -> None:
     (bare.parent / "other.partial").mkdir()
     (store.source("b2").with_name(".source.partial")).mkdir(parents=True)
     with pytest.raises(GitFailed):
-        await store.forget(repo, "b1")
+        await store.forget("b1")
     await store.recover()
     assert tree_of(tmp_path / "state") == before
-    await store.forget(repo, "b1")
+    await store.forget("b1")

@@ -16,6 +16,7 @@ from supervisor.control.client import Answered, Client
 from supervisor.control.server import listening
 from supervisor.errors import Locked, Misconfigured, Unreachable
 from supervisor.model import event as ev
+from tests.adapters.agent_clone import commit
 from tests.control.served import Served, served
 from tests.waiting import until
 
@@ -100,6 +101,18 @@ async def test_the_same_submission_twice_is_one_batch(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         assert await api.submit(TESTS[0], batch="k3f9x") == await api.submit(TESTS[0], batch="k3f9x") == "k3f9x"
         assert len(api.loop.state.batches) == 1
+
+
+async def test_a_submission_that_is_refused_leaves_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        await api.submit(TESTS[0], batch="k3f9x")
+        before = sorted((tmp_path / "state").rglob("*"))
+        commit(api.repo, "second", more__txt="more")
+        for refused in ({"batch": "k3f9x"}, {"batch": "fresh", "role": "writer"}, {"role": "writer"}):
+            with pytest.raises(Answered) as answered:
+                await api.submit(TESTS[0], **refused)
+            assert answered.value.exit_code == 4
+        assert sorted((tmp_path / "state").rglob("*")) == before
 
 
 async def test_every_mutation_knows_its_author(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from supervisor.adapters.git import checkouts
@@ -151,11 +152,33 @@ class GitStore:
         """Pack what has come in, and drop what no ref reaches and is older than two weeks."""
         await git(self.bare(repo), "gc", "-q", "--prune=2.weeks.ago", timeout=1800)
 
-    async def forget(self, repo: Path, batch: str) -> None:
-        """Drop all refs of a batch: its work may go with the next `maintain`."""
-        bare = self.bare(repo)
-        refs = (await git(bare, "for-each-ref", "--format=%(refname)", f"refs/supervisor/{batch}/")).split(b"\n")
-        await git(bare, "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in refs if ref) or b"\n")
+    async def untouched(self) -> list[str]:
+        """Batches of which there is a snapshot and nothing else: no agent was asked for, no work came home."""
+        found = []
+        for batch in await asyncio.to_thread(self._with_a_source_only):
+            base = f"refs/supervisor/{batch}/base".encode()
+            if all(ref == base for _, refs in await self._refs(batch) for ref in refs):
+                found.append(batch)
+        return found
+
+    async def forget(self, batch: str) -> None:
+        """Drop all refs of a batch, and its source: its work may go with the next `maintain`."""
+        for bare, refs in await self._refs(batch):
+            await git(bare, "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in refs) or b"\n")
+        await self.destroy_source(batch)
+        with suppress(OSError):  # what else is kept of it stays
+            self.source(batch).parent.rmdir()
+
+    def _with_a_source_only(self) -> list[str]:
+        folders = [f for f in self._state_dir.glob("batches/*") if f.is_dir() and not f.name.startswith(".")]
+        return sorted(f.name for f in folders if {each.name for each in f.iterdir()} <= {"source"})
+
+    async def _refs(self, batch: str) -> list[tuple[Path, list[bytes]]]:
+        """All refs of a batch, by the repository that they are in."""
+        bares = sorted(self._state_dir.glob("repos/*.git"))
+        asked = ("for-each-ref", "--format=%(refname)", f"refs/supervisor/{batch}/")
+        found = [(bare, (await git(bare, *asked)).split()) for bare in bares]
+        return [(bare, refs) for bare, refs in found if refs]
 
     async def recover(self) -> None:
         """Remove what a crash has left. Call it before anything else, when no other daemon runs here."""
