@@ -56,7 +56,7 @@ class Performer:
         self._logs, self._tell = logs, tell
         self._agents, self._orders, self._collector = agents, orders, collector
         self._judge, self._integrator, self._clock = judge, integrator, clock
-        #: hosts that are being made, by provider and name: who shares one waits until it is there
+        #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
         self._hosts: dict[tuple[str, str], asyncio.Future[bool]] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
         self.launching: set[AttemptKey] = set()
@@ -66,6 +66,7 @@ class Performer:
         match effect:
             case Launch():
                 self.launching.add(effect.attempt.key)
+                self._forget_failed_hosts(state)
                 return self._launch(state.batches[effect.attempt.key.batch], effect.attempt)
             case Nudge():
                 return self._nudge(effect)
@@ -104,18 +105,18 @@ class Performer:
         return self._clock() + min(RETRY_SECONDS * 2.0**tries, LONGEST_RETRY_SECONDS)
 
     async def _launch(self, batch: Batch, attempt: Attempt) -> ev.Event:
+        is_made = False
         try:
             await self._host_is_there(attempt)
             address = await self._agents.create(self._orders.order(batch, attempt))
+            is_made = True
         except MngrFailed as failed:
-            self._host_is_made(attempt, False)
             return ev.LaunchFailed(self._clock(), *attempt.key, reason=failed.reason, detail=failed.message)
         except (SupervisorError, OSError) as failed:
-            self._host_is_made(attempt, False)
             return ev.LaunchFailed(self._clock(), *attempt.key, reason="refused", detail=str(failed))
         finally:
             self.launching.discard(attempt.key)
-        self._host_is_made(attempt, True)
+            self._host_is_made(attempt, is_made)
         return ev.LaunchSucceeded(self._clock(), *attempt.key, host_id=address.host_id)
 
     async def _host_is_there(self, attempt: Attempt) -> None:
@@ -127,8 +128,16 @@ class Performer:
             raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
 
     def _host_is_made(self, attempt: Attempt, is_made: bool) -> None:
-        if attempt.new_host and not self._hosts[attempt.provider, attempt.host].done():
+        """What is there is waited for no more. Of a failure those must hear who were meant for that host before it was
+        written down."""
+        if attempt.new_host:
             self._hosts[attempt.provider, attempt.host].set_result(is_made)
+            if is_made:
+                del self._hosts[attempt.provider, attempt.host]
+
+    def _forget_failed_hosts(self, state: State) -> None:
+        wanted = {host for pool in state.pools.values() for host in pool.members} if self._hosts else set()
+        self._hosts = {key: made for key, made in self._hosts.items() if not made.done() or key[1] in wanted}
 
     async def _nudge(self, nudge: Nudge) -> ev.Event:
         address, key = AgentAddress.of(nudge.attempt), nudge.attempt.key

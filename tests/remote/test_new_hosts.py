@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.daemon.perform import Performer
 from supervisor.model import event as ev
@@ -12,7 +14,7 @@ from supervisor.model.attempt import Attempt, Stage
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import Launch, Release
 from supervisor.model.event import PoolSpec
-from supervisor.ports import AgentAddress, AgentOrder, Place
+from supervisor.ports import AgentAddress, AgentOrder, Orders, Place
 from tests.flow.world import World
 from tests.waiting import until
 
@@ -39,16 +41,21 @@ class BareOrders:
         return AgentOrder(attempt.agent_id, attempt.agent_name, place, "command", ("true",), Path(), "base", "b")
 
 
+class BrokenOrders(BareOrders):
+    def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
+        raise ZeroDivisionError
+
+
 class Cloud:
     """What launches come to, when the core asks for them."""
 
-    def __init__(self, folder: Path, jobs: int) -> None:
+    def __init__(self, folder: Path, jobs: int, orders: Orders | None = None) -> None:
         self.world = World(CLOUD).submit(tests=jobs, profile=Profile(pools=("cloud",), retries=0))
         self.agents = SlowAgents(folder)
         unused: Any = None
-        self._performer = Performer(
+        self.performer = Performer(
             agents=self.agents,
-            orders=BareOrders(),
+            orders=orders or BareOrders(),
             collector=unused,
             judge=unused,
             integrator=unused,
@@ -57,9 +64,14 @@ class Cloud:
             clock=lambda: self.world.now,
         )
 
+    @property
+    def remembered(self) -> set[str]:
+        """Hosts that the performer still knows of."""
+        return {host for _, host in self.performer._hosts}
+
     async def launch(self) -> None:
         effects = self.world.pending(Launch)
-        doing = [self._performer.doing(self.world.state, effect) for effect in effects]
+        doing = [self.performer.doing(self.world.state, effect) for effect in effects]
         answers = await asyncio.gather(*(each for each in doing if each is not None))
         for effect, answer in zip(effects, answers, strict=True):
             self.world.answer(effect, answer)
@@ -80,6 +92,7 @@ async def test_the_first_agent_makes_the_host_and_the_others_wait_for_it(tmp_pat
     assert len(cloud.live()) == 4
     assert Counter(attempt.host for attempt in cloud.live()) == {"sv-b-1-1-host": 2, "sv-b-3-1-host": 2}
     assert [place.new_host for place in cloud.agents.asked] == [True, True, False, False]
+    assert not cloud.remembered
 
 
 async def test_a_host_that_cannot_be_made_costs_nobody_a_retry(tmp_path: Path) -> None:
@@ -91,12 +104,28 @@ async def test_a_host_that_cannot_be_made_costs_nobody_a_retry(tmp_path: Path) -
     assert [(e.reason, e.job) for e in cloud.world.told(ev.LaunchFailed)] == [("timeout", 1), ("provider", 2)]
     assert len(cloud.agents.asked) == 1
 
+    assert cloud.remembered == {"sv-b-1-1-host"}
     cloud.world.do(Release).wait(60)
     await cloud.launch()
+
+    assert not cloud.remembered
 
     assert not [event for event in cloud.world.told(ev.JobRequeued) if event.counts]
     assert {(attempt.key.attempt, attempt.host) for attempt in cloud.live()} == {(2, "sv-b-2-2-host")}
     assert len(cloud.live()) == 2
+
+
+async def test_a_host_whose_making_ends_in_a_bug_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    cloud = Cloud(tmp_path, jobs=2, orders=BrokenOrders())
+    effects = cloud.world.pending(Launch)
+    first, second = [cloud.performer.doing(cloud.world.state, effect) for effect in effects]
+    assert first is not None
+    assert second is not None
+    with pytest.raises(ZeroDivisionError):
+        await first
+    told = await second
+    assert isinstance(told, ev.LaunchFailed)
+    assert told.reason == "provider"
 
 
 async def test_an_agent_joins_a_host_that_was_made_before(tmp_path: Path) -> None:
