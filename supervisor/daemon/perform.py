@@ -128,7 +128,7 @@ class Performer:
             raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
 
     def _host_is_made(self, attempt: Attempt, is_made: bool) -> None:
-        """What is there is waited for no more. Of a failure those must hear who were meant for that host before it was
+        """What is there is waited for no more. Of a failure those must hear who were meant for the host before it was
         written down."""
         if attempt.new_host:
             self._hosts[attempt.provider, attempt.host].set_result(is_made)
