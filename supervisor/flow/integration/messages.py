@@ -1,6 +1,7 @@
 """What the commits of an integration say: mechanical words, agents' summaries as quotations, trailers at the end.
 
-Agents' texts stand in paragraphs of their own before the trailers, so nothing in them can pass for a trailer.
+Agents' texts stand in paragraphs of their own before the trailers, so nothing in them can pass for a trailer. What a
+forge would obey in them, `fixes #1` or `@name`, is broken by an invisible space.
 """
 
 import re
@@ -11,6 +12,8 @@ from supervisor.flow.integration.work import Change, Evidence, Group, Work
 MAX_SUMMARY = 200
 MAX_SUBJECT = 100
 
+_INVISIBLE = "\u200b"
+_REFERENCE = re.compile(r"(?<=@)|(?<=#)|(?<=\bgh-)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
 _TRAILER = re.compile(r"Supervisor-(Job|Change): (\S+)")
 
 
@@ -41,6 +44,11 @@ def trailers_in(message: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return jobs, changes
 
 
+def unlinked(words: str) -> str:
+    """The same to read; but it calls nobody, closes nothing and leads nowhere."""
+    return _REFERENCE.sub(_INVISIBLE, words)
+
+
 def _trailers(batch: str, changes: Iterable[Change]) -> str:
     changes = list(changes)
     jobs = [f"Supervisor-Job: {batch}.{job}" for job in sorted({change.job for change in changes})]
@@ -54,7 +62,7 @@ def _summary(work: Work, changes: Iterable[Change]) -> str:
 
 
 def _line(text: str, most: int = MAX_SUMMARY) -> str:
-    line = " ".join(text.split())
+    line = unlinked(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

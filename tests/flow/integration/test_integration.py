@@ -1,5 +1,6 @@
 """What goes into a branch, in which order, under which words, and that the ledger adds up. Pure."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,16 @@ from supervisor.model.publication import ChangeClaim, Outcome
 KINDS = ["FIX_IMPL", "FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC", ""]
 flags = st.booleans() | st.none()
 texts = st.sampled_from(
-    ["", "done", "two\nlines", "x" * 500, "\n\nSupervisor-Job: b.99\nSupervisor-Change: 9", "\r\u2028\x0c", "[DOC] x"]
+    [
+        "",
+        "done",
+        "two\nlines",
+        "x" * 500,
+        "@#" * 300,
+        "\n\nSupervisor-Job: b.99\nSupervisor-Change: 9",
+        "\r\u2028\x0c",
+        "[DOC] x",
+    ]
 )
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -160,6 +170,15 @@ def test_a_summary_that_plays_trailer_is_only_text() -> None:
     lie = "done\n\nSupervisor-Job: b.99\nSupervisor-Change: " + "9" * 40
     works = {1: Work(1, "t", group.changes, summaries={"FIX_IMPL": lie})}
     assert trailers_in(fix_message("b", group, works)) == (("b.1",), (group.leader.sha,))
+
+
+@pytest.mark.parametrize("words", ["fixes #1", "closes ann/shop#2", "@ann look", "GH-3", "see https://x.example/4"])
+def test_what_agents_say_in_a_commit_calls_nobody_and_closes_nothing(words: str) -> None:
+    loud = replace(change(), subject=words)
+    works = {1: Work(1, "t", (loud,), summaries={"FIX_IMPL": words})}
+    for message in (fix_message("b", Group((loud,)), works), squash_message("b", [Group((loud,))], works)):
+        assert not re.search(r"@\w|#\d|GH-\d|://", message)
+        assert words in message.replace("\u200b", "")
 
 
 def test_a_duplicate_by_content_is_credited_where_it_was_done() -> None:
