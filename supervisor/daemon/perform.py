@@ -8,10 +8,12 @@ import structlog
 
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
 from supervisor.flow.attention import usage_counted
+from supervisor.flow.integration.so_far import so_far
+from supervisor.flow.integration.taking import ON_BRANCH
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.job import How
 from supervisor.model.state import State
 from supervisor.model.usage import NOTHING
@@ -78,6 +80,8 @@ class Performer:
                 return self._release(effect.attempt, _has_published(state, effect.attempt))
             case Integrate():
                 return self._integrate(state.batches[effect.batch], effect.number)
+            case IntegrateSoFar():
+                return self._integrate_so_far(state.batches[effect.batch], effect)
             case _:
                 return None
 
@@ -98,6 +102,8 @@ class Performer:
                 return ev.ReleaseFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Integrate():
                 return ev.IntegrationFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
+            case IntegrateSoFar():
+                return ev.PartialFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
             case _:
                 raise AssertionError(f"{effect} has nothing to perform")
 
@@ -218,6 +224,26 @@ class Performer:
             pull_request=done.pull_request,
             problems=done.problems,
             head=done.head,
+        )
+
+    async def _integrate_so_far(self, batch: Batch, wanted: IntegrateSoFar) -> ev.Event:
+        number = wanted.number
+        try:
+            done = await self._integrator.integrate(so_far(batch, wanted.jobs), number)
+        except DeviceFailed as failed:
+            retry_at = self._clock() + LONGEST_RETRY_SECONDS
+            return ev.PartialFailed(self._clock(), batch.id, number, detail=failed.message, retry_at=retry_at)
+        assert not isinstance(done, Judgement), "by machine alone"
+        return ev.PartialEnded(
+            self._clock(),
+            batch.id,
+            number,
+            branch=done.branch,
+            pull_request=done.pull_request,
+            problems=done.problems,
+            head=done.head,
+            merged=sum(row.fate in ON_BRANCH for row in done.ledger.values()),
+            left=len(batch.tests) - len(wanted.jobs),
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import queue
+from supervisor.flow import partial, queue
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
@@ -12,6 +12,9 @@ from supervisor.model.job import INTEGRATOR, UNPROVEN, Job
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
+
+#: what becomes of a partial integration that has begun
+_PARTIAL = (ev.PartialResumed, ev.PartialFailed, ev.PartialEnded)
 
 #: A batch's state changes by this table and by its first launch (`queue.taken`), and nowhere else.
 TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
@@ -23,6 +26,9 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
     BatchState.RUNNING: {
         ev.BatchCancelled: BatchState.CANCELLED,
         ev.IntegrationStarted: BatchState.INTEGRATING,
+        ev.PartialWanted: BatchState.RUNNING,
+        ev.PartialStarted: BatchState.RUNNING,
+        **dict.fromkeys(_PARTIAL, BatchState.RUNNING),
     },
     BatchState.INTEGRATING: {
         ev.IntegrationResumed: BatchState.INTEGRATING,
@@ -32,7 +38,11 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
         ev.BatchFinished: BatchState.FINISHED,
     },
     BatchState.FINISHED: {ev.BatchSealed: BatchState.FINISHED},
-    BatchState.CANCELLED: {ev.BatchFinished: BatchState.CANCELLED, ev.BatchSealed: BatchState.CANCELLED},
+    BatchState.CANCELLED: {
+        ev.BatchFinished: BatchState.CANCELLED,
+        ev.BatchSealed: BatchState.CANCELLED,
+        **dict.fromkeys(_PARTIAL, BatchState.CANCELLED),
+    },
 }
 
 
@@ -86,7 +96,8 @@ def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
     """The jobs that nothing has happened to are cancelled with it; the others by events of their own."""
     batch = _batch(state, event)
     state = state.with_batch(batch).drop(("window", batch.id)).drop(("integrate", batch.id))
-    return queue.drained(state, batch, event.at)
+    state = partial.cancelled(state, batch)
+    return queue.drained(state, state.batches[batch.id], event.at)
 
 
 def on_window_opened(state: State, event: ev.WindowOpened) -> State:
@@ -106,8 +117,30 @@ def on_integration_started(state: State, event: ev.IntegrationStarted) -> State:
     batch = _batch(state, event)
     if not batch.is_drained:
         raise ImpossibleTransition(f"batch {batch.id} is not drained")
+    if batch.partial is not None:
+        raise ImpossibleTransition(f"batch {batch.id} has a partial integration under way")
     state = state.drop(("integrate", batch.id)).drop(("window", batch.id))
     return state.with_batch(replace(batch, integrations=event.number))
+
+
+def on_partial_wanted(state: State, event: ev.PartialWanted) -> State:
+    return partial.wanted(state, event, _batch(state, event))
+
+
+def on_partial_started(state: State, event: ev.PartialStarted) -> State:
+    return partial.started(state, event, _batch(state, event))
+
+
+def on_partial_resumed(state: State, event: ev.PartialResumed) -> State:
+    return partial.resumed(state, event, _batch(state, event))
+
+
+def on_partial_failed(state: State, event: ev.PartialFailed) -> State:
+    return partial.failed(state, event, _batch(state, event))
+
+
+def on_partial_ended(state: State, event: ev.PartialEnded) -> State:
+    return partial.ended(state, event, _batch(state, event))
 
 
 def on_integration_resumed(state: State, event: ev.IntegrationResumed) -> State:
@@ -180,13 +213,14 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     job = replace(
         job, ending=None, outcome=None, detail="", claim="", retries_used=0, failed_launches=0, ended_at=None
     )
-    state = state.with_job(event.batch, job).drop(("integrate", event.batch))
-    return queue.again(state, event)
+    batch = replace(batch.with_job(job), carried=batch.carried - {job.number})  # what it brings now will be new
+    return queue.again(state.with_batch(batch).drop(("integrate", event.batch)), event)
 
 
 def unmerged(batch: Batch) -> dict[int, LedgerRow]:
-    """The ledger of a batch whose work was not merged: one row for each job, and none of it lost from sight."""
-    return {job.number: _unmerged(job) for job in batch.jobs()}
+    """The ledger of a batch whose work was not merged: one row for each job that is over, and none of its work lost
+    from sight."""
+    return {job.number: _unmerged(job) for job in batch.jobs() if job.state.is_over}
 
 
 def _unmerged(job: Job) -> LedgerRow:
@@ -208,6 +242,11 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.WindowClosed: on_window_closed,
     ev.IntegrationStarted: on_integration_started,
     ev.IntegrationResumed: on_integration_resumed,
+    ev.PartialWanted: on_partial_wanted,
+    ev.PartialStarted: on_partial_started,
+    ev.PartialResumed: on_partial_resumed,
+    ev.PartialFailed: on_partial_failed,
+    ev.PartialEnded: on_partial_ended,
     ev.IntegrationFailed: on_integration_failed,
     ev.JudgementWanted: on_judgement_wanted,
     ev.IntegrationEnded: on_integration_ended,

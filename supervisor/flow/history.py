@@ -28,6 +28,8 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
     for batch in state.batches.values():
         if batch.state is BatchState.INTEGRATING and batch.is_drained and not batch.ledger:
             state = state.put(("integrate", batch.id), event.at)
+        if batch.partial is not None:
+            state = state.put(("partial", batch.id), event.at)
         if batch.count(JobState.VERIFYING):
             for job in batch.touched.values():
                 # One that waits to be settled is verified already.

@@ -176,7 +176,7 @@ def on_launch_started(state: State, event: ev.LaunchStarted) -> State:
     job = replace(job, hindrance="", detail="")
     if job.launched_at is None:
         job = replace(job, launched_at=event.at)
-    return slots.taken(queue.taken(state, event.batch, job).with_attempt(attempt), attempt)
+    return slots.taken(queue.taken(state, event.batch, job, event.at).with_attempt(attempt), attempt)
 
 
 def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:

@@ -8,11 +8,12 @@ Launches are asked for one at a time, because each changes what the next may be.
 from collections.abc import Callable, Mapping
 
 from supervisor.flow import attention, batches, lifecycle, settle, slots, window
+from supervisor.flow.integration import so_far
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import BatchState
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Note, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Note, Release, Verify
 from supervisor.model.job import How
 from supervisor.model.state import State
 
@@ -86,6 +87,18 @@ def _integrate(state: State, item: Item, now: float) -> Effect:
     return Integrate(ev.IntegrationStarted(now, batch.id, number), batch.id, number)
 
 
+def _straggle(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.PartialWanted(now, str(item[1]), automatic=True))
+
+
+def _partial(state: State, item: Item, now: float) -> Effect:
+    batch = state.batches[str(item[1])]
+    if (begun := batch.partial) is not None:
+        return IntegrateSoFar(ev.PartialResumed(now, batch.id, begun.number), batch.id, begun.number, begun.jobs)
+    number, jobs = batch.integrations + 1, so_far.over(batch)
+    return IntegrateSoFar(ev.PartialStarted(now, batch.id, number, jobs), batch.id, number, jobs)
+
+
 def _finish(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
     ledger = batches.unmerged(batch) if batch.state is BatchState.CANCELLED else {}
@@ -116,6 +129,8 @@ _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "ready": _ready,
     "cancel": _cancel,
     "integrate": _integrate,
+    "straggle": _straggle,
+    "partial": _partial,
     "finish": _finish,
     "seal": _seal,
     "window": _window,

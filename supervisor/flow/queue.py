@@ -3,17 +3,18 @@
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
+from supervisor.flow.integration.bringing import brings_work
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import Job
+from supervisor.model.job import Job, JobState
 from supervisor.model.state import State
 
 
-def taken(state: State, batch_id: str, job: Job) -> State:
-    """The state with this job out of the queue."""
+def taken(state: State, batch_id: str, job: Job, at: float) -> State:
+    """The state with this job out of the queue: an agent is launched for it."""
     batch = _withdrawn(state.batches[batch_id].with_job(job), job.number)
     if batch.state is BatchState.QUEUED:
-        batch = replace(batch, state=BatchState.RUNNING)
+        batch = replace(batch, state=BatchState.RUNNING, started_at=at)
     return state.drop(("ready", batch_id, job.number)).with_batch(batch)
 
 
@@ -34,13 +35,34 @@ def ended(state: State, event: ev.JobEvent, job: Job) -> State:
     state = state.drop(("settle", event.batch, event.job))
     batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
     state = state.drop(("ready", batch.id, job.number)).with_batch(batch)
-    return drained(state, batch, event.at)
+    state = straggled(state, batch, job, event.at)
+    return drained(state, state.batches[batch.id], event.at)
 
 
 def drained(state: State, batch: Batch, at: float) -> State:
+    """A partial integration that is under way ends first; one that failed, or has not begun, is needed no more."""
     if not batch.is_drained or batch.finished_at is not None:
         return state
+    state = state.drop(("straggle", batch.id))
+    if batch.partial is not None and not batch.partial.trouble:
+        return state
+    state = state.drop(("partial", batch.id)).with_batch(replace(batch, partial=None))
     return state.put(("finish" if batch.state is BatchState.CANCELLED else "integrate", batch.id), at)
+
+
+def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
+    """When a batch's profile wants what is done so far integrated: once enough is over, or after its time.
+
+    Only once there is work: a time that ran out before that is over, and does not come again."""
+    batch = replace(batch, brought=batch.brought or brings_work(job))
+    state, profile = state.with_batch(batch), batch.profile
+    if batch.straggled or not batch.brought or batch.state is not BatchState.RUNNING or batch.role == "writer":
+        return state
+    over = batch.count(JobState.DONE) + batch.count(JobState.CANCELLED)
+    if profile.integrate_share and over >= profile.integrate_share * len(batch.tests):
+        return state.put(("straggle", batch.id), at)
+    ends = (batch.started_at or batch.created_at) + profile.integrate_after_seconds
+    return state.put(("straggle", batch.id), ends) if profile.integrate_after_seconds and at <= ends else state
 
 
 def requeued(state: State, event: ev.JobRequeued, job: Job) -> State:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from supervisor.errors import NoSuchThing, Refused
-from supervisor.flow import window
+from supervisor.flow import partial, window
+from supervisor.flow.integration import so_far
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import Batch, BatchState
@@ -112,6 +113,25 @@ def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
     return [ev.JobRetried(at, batch.id, number, author=request.author) for number in numbers]
 
 
+def _integrate(state: State, request: rq.IntegrateSoFar, at: float) -> list[ev.Event]:
+    """Said twice it is one; what a partial integration has already makes no second."""
+    batch = _open_batch(state, request.batch)
+    if batch.role == "writer":
+        raise Refused(
+            f"batch {batch.id} is of writers: nothing of it is merged",
+            hint="take what there is with `supervisorctl tutorial fill` or `sync`",
+        )
+    if batch.state is BatchState.CANCELLED:
+        raise Refused(f"batch {batch.id} is cancelled", hint="what was done is kept under its own refs")
+    if batch.state is BatchState.INTEGRATING or batch.is_drained:
+        raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
+    if not so_far.bringing(batch):
+        hint = f"`supervisorctl follow {batch.id}` shows its progress"
+        raise Refused(f"nothing of batch {batch.id} is done yet: there is nothing to integrate", hint=hint)
+    is_due = state.agenda.times.get(("partial", batch.id), at + 1) <= at
+    return [] if is_due or not partial.is_awaited(batch) else [ev.PartialWanted(at, batch.id, author=request.author)]
+
+
 def _pause(state: State, request: rq.Pause, at: float) -> list[ev.Event]:
     if not request.batch:
         return [] if state.paused else [ev.QueuePaused(at, author=request.author, reason=request.reason)]
@@ -145,6 +165,7 @@ _DECISIONS: Mapping[type, Callable[[State, Any, float], list[ev.Event]]] = {
     rq.Submit: _submit,
     rq.Cancel: _cancel,
     rq.Retry: _retry,
+    rq.IntegrateSoFar: _integrate,
     rq.Pause: _pause,
     rq.Resume: _resume,
     rq.SetSlots: _set_slots,

@@ -8,6 +8,7 @@ from immutables import Map
 
 from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.partial import Partial, SoFar
 from supervisor.model.usage import NOTHING, Usage
 
 #: What no agent may edit unless its profile says so: what decides how tests are run and who sees to it, and what is
@@ -87,6 +88,10 @@ class Profile:
     window: str = ""
     #: the time zone of the window, by its IANA name
     timezone: str = "UTC"
+    #: when what is done so far is integrated, once: at this share of the batch's jobs that are over, or so long after
+    #: its first launch; 0: never
+    integrate_share: float = 0
+    integrate_after_seconds: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,8 @@ class Batch:
     state: BatchState = BatchState.QUEUED
     paused: bool = False
     window_open: bool = True
+    #: its first launch
+    started_at: float | None = None
     finished_at: float | None = None
 
     #: jobs that something has happened to, by number
@@ -131,7 +138,16 @@ class Batch:
     #: agents that hold a slot, and all that are not yet put away
     busy: int = 0
     agents: int = 0
+    #: of both kinds: each has a number
     integrations: int = 0
+    #: the integration of what is done so far that is under way, and what the last one came to
+    partial: Partial | None = None
+    so_far: SoFar | None = None
+    #: jobs whose work one had already
+    carried: frozenset[int] = frozenset()
+    #: some job has ended with work; and the profile's partial integration was asked for
+    brought: bool = False
+    straggled: bool = False
     #: the job whose agent makes one branch of the others' work; None: it is not wanted, or not yet
     integrator: Job | None = None
     #: of all its jobs

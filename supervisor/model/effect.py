@@ -54,3 +54,12 @@ class Release(Effect):
 class Integrate(Effect):
     batch: str
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrateSoFar(Effect):
+    """Of these jobs alone, which are over: nobody waits for the others."""
+
+    batch: str
+    number: int
+    jobs: tuple[int, ...]

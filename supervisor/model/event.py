@@ -178,6 +178,52 @@ class IntegrationEnded(BatchEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PartialWanted(BatchEvent):
+    """What is done so far is to be integrated while the rest is still at work."""
+
+    author: str = ""
+    #: because its profile says so, not a person
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartialEvent(BatchEvent):
+    #: partial integrations are numbered with the others
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartialStarted(PartialEvent):
+    #: those that are over; it is made of their work, whatever ends meanwhile
+    jobs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialResumed(PartialEvent):
+    """The same one goes on after a restart or a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialFailed(PartialEvent):
+    detail: str
+    retry_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartialEnded(PartialEvent):
+    branch: str = ""
+    #: where it is offered for review; "" for nowhere
+    pull_request: str = ""
+    #: what went wrong and did not stop it
+    problems: tuple[str, ...] = ()
+    #: the last commit of what was merged
+    head: str = ""
+    #: how many jobs have their work on the branch, and how many are left for the last integration
+    merged: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class BatchFinished(BatchEvent):
     #: for a batch that was cancelled, and so never integrated: a row for every job
     ledger: Mapping[int, LedgerRow] = field(default_factory=dict)
@@ -418,7 +464,7 @@ class ReleaseFailed(AttemptEvent):
     retry_at: float
 
 
-_ABSTRACT = (Event, BatchEvent, JobEvent, AttemptEvent)
+_ABSTRACT = (Event, BatchEvent, PartialEvent, JobEvent, AttemptEvent)
 
 #: every event that can be journalled, by its kind
 KINDS: Mapping[str, type[Event]] = {

@@ -38,6 +38,14 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class IntegrateSoFar:
+    """What is done of the batch, while the rest goes on."""
+
+    batch: str
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """`batch` "": the whole queue."""
 
@@ -66,4 +74,4 @@ class Configure:
     pools: tuple[PoolSpec, ...]
 
 
-type Request = Submit | Cancel | Retry | Pause | Resume | SetSlots | Configure
+type Request = Submit | Cancel | Retry | IntegrateSoFar | Pause | Resume | SetSlots | Configure

@@ -26,7 +26,7 @@ JOURNAL = Path("/run/systemd/journal/socket")
 #: a datagram has a largest size; who wants more reads the events
 FIELD_BYTES = 16_384
 _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
-_UNTOLD = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools"}
+_UNTOLD = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools", "jobs"}
 
 
 class Format(StrEnum):

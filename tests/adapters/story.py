@@ -166,6 +166,10 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.attempt(ev.AgentNudged, batch, 1)
     story.attempt(ev.AgentStirred, batch, 1)
     _published_and_verified(story, batch, 1)
+    story.batch(ev.PartialWanted, batch, author="ana")
+    story.batch(ev.PartialFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
+    story.later(5)
+    story.batch(ev.PartialEnded, batch, number=1, branch="supervisor/fourth", head=HEAD, merged=1, left=2)
     story.attempt(ev.AgentHindered, batch, 2, problem="limit", detail="resets at 8pm")
     story.attempt(ev.AgentStalled, batch, 2, detail="a limit is its last word")
     _rescued(story, batch, 2)
@@ -174,11 +178,11 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     _published_and_verified(story, batch, 2)
     story.attempt(ev.AgentStalled, batch, 3, detail="nothing for 600 s")
     _rescued(story, batch, 3)
-    story.batch(ev.JudgementWanted, batch, number=1, why="2 fixes to rank")
+    story.batch(ev.JudgementWanted, batch, number=2, why="2 fixes to rank")
     story.attempt(ev.LaunchSucceeded, batch, 0, host_id="host-1")
     story.attempt(ev.AgentVanished, batch, 0, detail="its window is gone")
     _rescued(story, batch, 0)
-    story.batch(ev.IntegrationEnded, batch, number=1, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3)})
+    story.batch(ev.IntegrationEnded, batch, number=2, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3)})
 
 
 def _a_batch_that_is_cancelled(story: Story) -> None:

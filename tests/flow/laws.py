@@ -9,7 +9,7 @@ from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Nudge, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.job import How, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
@@ -88,8 +88,10 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
         if batch.finished_at is None and batch.is_drained:
-            due = {("integrate", batch.id), ("finish", batch.id)}
+            due = {("integrate", batch.id), ("finish", batch.id), ("partial", batch.id)}
             assert due & under_way, f"{batch.id} is drained and never ends"
+        if batch.partial is not None and (batch.state is BatchState.RUNNING or not batch.partial.trouble):
+            assert ("partial", batch.id) in under_way, f"the partial integration of {batch.id} never ends"
         if batch.finished_at is not None and not batch.agents:
             assert ("seal", batch.id) in under_way, f"{batch.id} is never sealed"
         if batch.state in (BatchState.QUEUED, BatchState.RUNNING) and batch.profile.window:
@@ -123,6 +125,8 @@ def _awaited(effect: Effect) -> Item:
             return ("verify", batch, job, number)
         case Integrate(batch=batch):
             return ("integrate", batch)
+        case IntegrateSoFar(batch=batch):
+            return ("partial", batch)
     raise AssertionError(f"nothing awaits {effect}")
 
 
@@ -144,6 +148,7 @@ class Historian:
     def __init__(self) -> None:
         self.jobs: dict[tuple[str, int], Lives] = defaultdict(Lives)
         self.integrations: Counter[str] = Counter()
+        self.stragglers: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
 
     def __call__(self, before: State, event: ev.Event) -> None:
@@ -153,6 +158,14 @@ class Historian:
             case ev.IntegrationStarted():
                 self.integrations[event.batch] += 1
                 assert self.integrations[event.batch] == 1, "integrated twice"
+                self._numbered(before, event)
+            case ev.PartialWanted(automatic=True):
+                self.stragglers[event.batch] += 1
+                assert self.stragglers[event.batch] == 1, "its profile wanted it twice"
+            case ev.PartialStarted():
+                self._numbered(before, event)
+                over = [job.number for job in before.batches[event.batch].jobs() if job.state.is_over]
+                assert list(event.jobs) == over, "made of what is not over"
             case ev.BatchFinished():
                 self.finished[event.batch] += 1
                 assert self.finished[event.batch] == 1, "finished twice"
@@ -162,6 +175,11 @@ class Historian:
                 assert left == [("seal", event.batch)], f"left behind: {left}"
             case ev.JobEvent():
                 self._lived(before, event, self.jobs[event.batch, event.job])
+
+    def _numbered(self, before: State, event: ev.IntegrationStarted | ev.PartialStarted) -> None:
+        batch = before.batches[event.batch]
+        assert batch.partial is None, "two integrations at once"
+        assert event.number == batch.integrations + 1, "each has a number of its own"
 
     def _launched(self, before: State, event: ev.LaunchStarted) -> None:
         batch, pool, life = before.batches[event.batch], before.pools[event.pool], self.jobs[event.batch, event.job]

@@ -105,8 +105,9 @@ def test_a_batch_submitted_twice_is_there_once() -> None:
 def test_no_request_leads_to_an_impossible_event() -> None:
     """Whatever the batch is at, people are answered: by what happens, by a refusal, or by nothing to do."""
     world = World(local=1).submit(tests=2)
+    steering = (rq.Cancel("b"), rq.Cancel("b", 1), rq.Retry("b"), rq.Retry("b", 1), rq.Pause("b"))
     for step in ((Launch,), (Collect,), (Verify,), (Release,), (Integrate,)):
-        for request in (rq.Cancel("b"), rq.Cancel("b", 1), rq.Retry("b"), rq.Retry("b", 1), rq.Pause("b")):
+        for request in (*steering, rq.IntegrateSoFar("b")):
             answered(world, request)
         world.do(*step)
 

@@ -75,6 +75,8 @@ profiles = st.builds(
     window=st.sampled_from(["", "", "22:00-06:00", "11:59-12:01"]),
     job_timeout_seconds=st.sampled_from([30.0, 3600.0]),
     on_parked=st.sampled_from(["notify", "deny", "time-out"]),
+    integrate_share=st.sampled_from([0.0, 0.3, 0.7]),
+    integrate_after_seconds=st.sampled_from([0.0, 0.0, 20.0]),
 )
 
 
@@ -126,6 +128,10 @@ class Promises(RuleBasedStateMachine):
     @rule(batch=names, job=numbers, kind=st.sampled_from([rq.Cancel, rq.Retry]))
     def steers(self, batch: str, job: int, kind: type[rq.Cancel | rq.Retry]) -> None:
         self.ask(kind(batch, job))
+
+    @rule(batch=names)
+    def wants_what_is_done(self, batch: str) -> None:
+        self.ask(rq.IntegrateSoFar(batch, author="ann"))
 
     @rule(
         request=st.builds(rq.Pause, names | st.just(""))
