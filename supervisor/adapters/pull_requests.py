@@ -134,7 +134,7 @@ class GitHubPullRequests:
             wait = min(2 * wait, patience.longest)
 
     async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:
-        branch = batch.branch or f"{LANDED}{batch.id}"
+        branch = batch.branch or _unlanded(batch)
         token = self._where.token()
         repository = self._repository(batch, remote)
         async with GitHub(self._where.api_url, repository, token, timeout=self._timeout) as github:
@@ -142,8 +142,7 @@ class GitHubPullRequests:
                 return there
             into = self._where.base or await github.default_branch()
             await self._pushed(batch, head, branch, remote)
-            earlier = _earlier(await github.open_ones(), batch)
-            body = report_offer.body(report, earlier.number if earlier else None)
+            body = report_offer.body(report, _superseded(await github.open_ones(), batch))
             return await github.create(Draft(report_offer.title(report), body, branch, into))
 
     def _repository(self, batch: Batch, remote: Remote) -> str:
@@ -169,11 +168,16 @@ def _push_again(failed: GitFailed) -> float | None:
     return None if any(word in failed.message for word in refused) else 0.0
 
 
-def _earlier(found: list[PullRequest], batch: Batch) -> PullRequest | None:
-    """Of the same profile and not of this batch; the newest."""
+def _unlanded(batch: Batch) -> str:
+    """The name of a branch that is not in a person's repository: no other integration of the batch has it."""
+    return f"{LANDED}{batch.id}" if batch.integrations < 2 else f"{LANDED}{batch.id}-{batch.integrations}"
+
+
+def _superseded(found: list[PullRequest], batch: Batch) -> report_offer.Superseded | None:
+    """The newest of the same profile: of this batch it is a partial one, for this branch has none."""
     for each in found:
         if (known := report_offer.marked(each.body)) is not None and each.branch.startswith(LANDED):
             profile, of_batch = known
-            if profile == batch.profile.name and of_batch != batch.id:
-                return each
+            if profile == batch.profile.name:
+                return report_offer.Superseded(each.number, of_batch == batch.id)
     return None

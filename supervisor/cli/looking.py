@@ -38,6 +38,11 @@ def batch_text(batch: dict[str, Any]) -> str:
         rows.append(f"  ledger      {printing.counts(batch['ledger'])}")
     if batch["branch"]:
         rows.append(f"  branch      {printing.clean(batch['branch'])}")
+    elif so_far := batch.get("so_far"):  # a batch that an older version sealed has none
+        where = ", ".join(so_far[key] for key in ("branch", "pull_request") if so_far[key]) or "nothing to merge"
+        over = f"{so_far['jobs']} of {batch['jobs']['total']} jobs"
+        rows.append(f"  so far      {printing.clean(where)}, {over}")
+    rows += [f"  problem     {printing.clean(problem)}" for problem in batch.get("problems", ())]
     rows += [f"  attention   {printing.clean(entry['message'])}" for entry in batch["attention"]]
     return "\n".join(rows)
 

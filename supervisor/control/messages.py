@@ -112,6 +112,9 @@ class BatchView(BaseModel):
     ledger: dict[str, int]
     tokens: dict[str, int]
     attention: list[dict[str, Any]]
+    #: what partial integrations have made; a batch that was sealed by an older version says nothing of these two
+    so_far: dict[str, Any] | None = None
+    problems: list[str] = []
 
 
 class BatchStatus(Dated):

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from supervisor.model.attempt import AttemptKey
+from supervisor.model.partial import SoFar
 from supervisor.model.publication import Outcome
 from supervisor.observe.snapshot import SCHEMA_VERSION, View
 
@@ -48,6 +49,8 @@ class BatchFacts:
     #: from its submission to its end, or until now
     seconds: float
     pull_request: str = ""
+    #: what the last partial integration came to
+    so_far: SoFar | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ MOST_NAMED = 5
 
 
 def review(batch: BatchFacts) -> tuple[str, ...]:
-    if not batch.branch:
+    if not (branch := batch.branch or _branch_so_far(batch)):
         return ()
-    there, span = shlex.quote(batch.repo), f"{batch.base[:12]}..{shlex.quote(batch.branch)}"
+    there, span = shlex.quote(batch.repo), f"{batch.base[:12]}..{shlex.quote(branch)}"
     return (
         f"git -C {there} log --reverse --stat {span}",
         f"git -C {there} diff {span}",
@@ -30,10 +30,18 @@ def next_steps(
 def _review(batch: BatchFacts) -> Iterator[str]:
     if batch.state in ("queued", "running"):
         yield f"It is not over: `supervisorctl follow {batch.id}` shows its progress."
+        if branch := _branch_so_far(batch):
+            where = batch.so_far.pull_request if batch.so_far is not None else ""
+            yield f"Review what is done so far: {where or f'the branch {branch}'}."
     if batch.pull_request:
         yield f"Review {batch.pull_request}."
     elif batch.branch:
         yield f"Review the branch {batch.branch}: each fix of the implementation can be reverted alone."
+
+
+def _branch_so_far(batch: BatchFacts) -> str:
+    """Until the batch is over: then all of it is elsewhere, or nothing."""
+    return batch.so_far.branch if batch.so_far is not None and batch.finished_at is None else ""
 
 
 def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history: History) -> Iterator[str]:

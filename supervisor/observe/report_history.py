@@ -51,11 +51,12 @@ def history(events: Sequence[ev.Event], now: float) -> History:
         if isinstance(event, ev.AgentHindered) and event.problem:
             hindrances[event.problem] += 1
     ended = [event for event in events if isinstance(event, ev.IntegrationEnded)]
+    last = ended or [event for event in events if isinstance(event, ev.PartialEnded)][-1:]
     return History(
         {number: clock.read(over_at) for number, clock in clocks.items()},
         dict(hindrances),
         next((event.pull_request for event in reversed(ended) if event.pull_request), ""),
-        tuple(problem for event in ended for problem in event.problems),
+        tuple(problem for event in last for problem in event.problems),
     )
 
 

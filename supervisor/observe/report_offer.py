@@ -7,7 +7,9 @@ shown. So agents' words are one line of escaped text in which references are bro
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from supervisor.flow.integration.messages import unlinked
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
 from supervisor.observe.report_text import number, verified
 
@@ -15,32 +17,40 @@ MOST_BODY = 60_000
 MOST_FIXES, MOST_ESCALATIONS, MOST_OTHERS = 100, 40, 40
 MOST_WORDS = 300
 #: stands in tables in this order
-SHOWN = tuple(each for each in Standing if each not in (Standing.WORKING, Standing.WAITING))
+AT_WORK = (Standing.PARKED, Standing.WORKING, Standing.WAITING)
+SHOWN = tuple(each for each in Standing if each not in AT_WORK)
 
-_INVISIBLE = "\u200b"
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
-_REFERENCE = re.compile(r"(?<=@)|(?<=#)|(?<=\bgh-)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
 _MARKER = re.compile(r"<!-- agent-supervisor profile=(\S+) batch=(\S+) -->")
 
 
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """An earlier pull request, whose place this one takes."""
+
+    number: int
+    #: it had what was done so far of the same batch
+    is_part: bool = False
+
+
 def is_worth_it(report: Report) -> bool:
-    """Something was merged, or somebody has to know of something."""
-    return bool(report.ledger.get("merged") or report.escalations)
+    """Something was merged, or somebody has to know of something; but not while the rest is at work."""
+    return bool(report.ledger.get("merged") or (report.escalations and not _at_work(report)))
 
 
 def title(report: Report) -> str:
     """`agent-supervisor overnight 2026-07-21: 12 fixed, 3 improved, 1 escalated`."""
     told = {each.words: report.counts.get(each, 0) for each in (Standing.FIXED, Standing.IMPROVED)}
-    told["escalated"] = len(report.escalations)
+    told |= {"escalated": len(report.escalations), "at work": _at_work(report)}
     said = ", ".join(f"{count} {word}" for word, count in told.items() if count) or "nothing done"
     return f"agent-supervisor {report.batch.profile} {report.batch.created_at[:10]}: {said}"
 
 
-def body(report: Report, supersedes: int | None = None) -> str:
+def body(report: Report, supersedes: Superseded | None = None) -> str:
     parts = [
         f"<!-- agent-supervisor profile={report.batch.profile} batch={report.batch.id} -->\n{_opening(report)}",
-        f"Supersedes #{supersedes}, of the same profile." if supersedes else "",
-        _table(("tests", "came out as"), ((str(report.counts[s]), s.words) for s in SHOWN if report.counts.get(s))),
+        _superseding(supersedes) if supersedes else "",
+        _table(("tests", "came out as"), _counts(report)),
         _section("Escalations, blockers first", _escalations(report.escalations)),
         _section("On this branch, the most useful first", _fixes(report)),
         _section("Not on this branch", _others(report)),
@@ -59,7 +69,7 @@ def defused(words: str, most: int = MOST_WORDS) -> str:
     """One line that says the same and does nothing."""
     told = " ".join("".join(char if char.isprintable() else " " for char in words).split())
     told = told if len(told) <= most else told[: most - 1] + "…"
-    told = _MARKUP.sub(r"\\\1", _REFERENCE.sub(_INVISIBLE, told))
+    told = _MARKUP.sub(r"\\\1", unlinked(told))
     return told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -68,11 +78,34 @@ def defused(words: str, most: int = MOST_WORDS) -> str:
 
 def _opening(report: Report) -> str:
     batch = report.batch
+    at_work, part = _at_work(report), ""
+    if at_work:
+        done = report.submitted - at_work
+        part = (
+            f"This is what {done} of them came to; {at_work} are still at work. When they are over, a branch with "
+            "everything, on the same base, takes the place of this one. "
+        )
     return (
-        f"Batch `{batch.id}` put an agent on each of {report.submitted} tests, from `{batch.base[:12]}` on. "
+        f"Batch `{batch.id}` put an agent on each of {report.submitted} tests, from `{batch.base[:12]}` on. {part}"
         "Each commit says which job it is from and what the machine saw; a fix of the implementation is a commit of "
         f"its own and can be reverted alone. `supervisorctl report {batch.id}` has the rest."
     )
+
+
+def _superseding(earlier: Superseded) -> str:
+    if earlier.is_part:
+        return f"Supersedes #{earlier.number}, which has what was done of this batch before: close that one."
+    return f"Supersedes #{earlier.number}, of the same profile."
+
+
+def _at_work(report: Report) -> int:
+    return sum(report.counts.get(each, 0) for each in AT_WORK)
+
+
+def _counts(report: Report) -> Iterator[tuple[str, str]]:
+    yield from ((str(report.counts[each]), each.words) for each in SHOWN if report.counts.get(each))
+    if at_work := _at_work(report):
+        yield str(at_work), "still at work"
 
 
 def _section(heading: str, rows: Iterator[str]) -> str:
@@ -136,7 +169,7 @@ def _cost(report: Report) -> str:
 def _code(text: str) -> str:
     """In a code span nothing is obeyed, but it must not end early."""
     told = "".join(char if char.isprintable() and char != "`" else "?" for char in text)[:MOST_WORDS]
-    return f"`{_REFERENCE.sub(_INVISIBLE, told)}`"
+    return f"`{unlinked(told)}`"
 
 
 def _rest(count: int, most: int) -> Iterator[str]:

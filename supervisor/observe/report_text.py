@@ -37,6 +37,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f"  ledger      {_counts(report.ledger)}"
     if batch.branch:
         yield f"  branch      {line(batch.branch)}"
+    elif batch.so_far is not None:
+        yield f"  so far      {line(batch.so_far.told(report.submitted))}"
     if batch.pull_request:
         yield f"  offered at  {line(batch.pull_request)}"
     taken = f"{number(tokens.input)} in, {number(tokens.output)} out, {number(tokens.cached)} cached"

@@ -83,6 +83,8 @@ def summary(batch: Batch) -> View:
         "repo": batch.repo,
         "base": batch.base,
         "branch": batch.branch or None,
+        "so_far": _so_far(batch),
+        "problems": list(batch.problems),
         "profile": batch.profile.name,
         "author": batch.author,
         "priority": batch.priority,
@@ -150,6 +152,24 @@ def _attention(batch: Batch) -> Iterator[View]:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
         elif job.hindrance and not job.state.is_over:
             yield _entry(job.hindrance, batch, job, job.detail or "its model's provider says no")
+    for problem in _untold(batch):
+        yield {"kind": "integration", "batch": batch.id, "message": problem}
+
+
+def _so_far(batch: Batch) -> View | None:
+    """What partial integrations have made; `jobs` is how many were over then."""
+    if (made := batch.so_far) is None:
+        return None
+    offered = {"branch": made.branch or None, "pull_request": made.pull_request or None}
+    return {**offered, "jobs": made.jobs, "merged": made.merged}
+
+
+def _untold(batch: Batch) -> Iterator[str]:
+    """What is wrong with a partial integration; of the last one the batch's problems tell."""
+    if batch.partial is not None and batch.partial.trouble:
+        yield f"what is done so far can't be integrated: {batch.partial.trouble}"
+    if batch.so_far is not None and batch.finished_at is None:
+        yield from batch.so_far.problems
 
 
 def _entry(kind: str, batch: Batch, job: Job, message: str) -> View:

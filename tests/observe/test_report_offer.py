@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from supervisor.model.publication import Escalation, Outcome
-from supervisor.observe.report_offer import MOST_BODY, body, defused, marked, title
+from supervisor.observe.report_offer import MOST_BODY, Superseded, body, defused, marked, title
 from tests.observe.night import FIXED, OUTCOMES, REFUSED, Files, a_night
 
 #: what GitHub obeys in the text of a body, outside of code
@@ -56,7 +56,7 @@ def test_the_title_says_what_came_of_it() -> None:
 
 
 def test_the_body_says_what_is_on_the_branch_and_what_is_not() -> None:
-    text = body(a_night().report(), supersedes=12)
+    text = body(a_night().report(), supersedes=Superseded(12))
     assert marked(text) == ("overnight", "b")
     assert "Supersedes #12, of the same profile." in text
     assert "| 3 | failed |" in text
