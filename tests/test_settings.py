@@ -172,3 +172,48 @@ def test_the_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     assert settings.github == plain.github
     assert settings.github.model_fields_set == set(type(settings.github).model_fields)
     assert settings.mngr.model_fields_set == set(type(settings.mngr).model_fields) - {"home", "tmux_tmpdir"}
+
+
+@pytest.mark.parametrize(
+    ("said", "share", "seconds"),
+    [
+        ('{ share = 0.9, after = "2h" }', 0.9, 7200),
+        ("{ share = 0.5 }", 0.5, 0),
+        ('{ after = "90 m" }', 0, 5400),
+        ('{ after = "1.5d" }', 0, 129_600),
+        ("{ after = 30 }", 0, 30),
+        ("{}", 0, 0),
+    ],
+)
+def test_a_profile_says_when_what_is_done_so_far_is_integrated(
+    tmp_path: Path, said: str, share: float, seconds: float
+) -> None:
+    profile = resolve(loaded(tmp_path, f"[profiles.night]\nintegrate_at = {said}\n"), "night")
+    assert (profile.integrate_share, profile.integrate_after_seconds) == (share, seconds)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("{ share = 1 }", "less than 1"),
+        ("{ share = 0 }", "greater than 0"),
+        ('{ after = "soon" }', "'soon' is no duration such as 90s, 30m, 2h or 1d"),
+        ('{ after = "0h" }', "greater than 0"),
+        ("{ shares = 0.9 }", "integrate_at.shares is not a key"),
+    ],
+)
+def test_when_to_integrate_is_checked(tmp_path: Path, said: str, why: str) -> None:
+    with pytest.raises(Misconfigured, match=why) as caught:
+        loaded(tmp_path, f"[profiles.night]\nintegrate_at = {said}\n")
+    assert caught.value.hint
+
+
+def test_an_inherited_integrate_at_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path,
+        '[profiles.default]\nintegrate_at = { share = 0.9, after = "2h" }\n'
+        "[profiles.a]\ninherits = 'default'\n"
+        "[profiles.b]\ninherits = 'default'\nintegrate_at = { share = 0.5 }\n",
+    )
+    assert resolve(settings, "a").integrate_after_seconds == 7200
+    assert (resolve(settings, "b").integrate_share, resolve(settings, "b").integrate_after_seconds) == (0.5, 0)

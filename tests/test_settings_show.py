@@ -19,3 +19,11 @@ async def test_what_is_read_and_not_acted_on_is_said(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[profiles.night]\nbudget_tokens = 5\n")
     ran = await ctl(tmp_path, "config", "check", "c.toml", "--json")
     assert (ran.code, len(ran.json["warnings"])) == (0, 1)
+
+
+async def test_when_to_integrate_is_shown_under_its_key(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('[profiles.night]\nintegrate_at = { share = 0.9, after = "2h" }\n')
+    ran = await ctl(tmp_path, "config", "show", "c.toml", "--origin")
+    assert "profiles.night.integrate_at.share = 0.9    # file c.toml" in ran.out.splitlines()
+    assert "profiles.night.integrate_at.after = 7200.0    # file c.toml" in ran.out.splitlines()
+    assert "profiles.default.integrate_at = {}    # default or inherited" in ran.out.splitlines()

@@ -10,6 +10,11 @@ from supervisor.control.client import Client
 from supervisor.errors import SupervisorError
 
 NAMES = ("supervisorctl", "agent-supervisorctl")
+#: verbs that take a batch or a job
+OF_BATCHES = {
+    *("status", "jobs", "job", "events", "follow", "wait"),
+    *("cancel", "retry", "integrate", "pause", "resume"),
+}
 #: an answer that takes longer is of no use to who types
 QUICK_SECONDS = 1.0
 
@@ -73,7 +78,7 @@ def complete(ctx: typer.Context) -> None:
 
 
 def _ids(verb: str, last: str, client: Client) -> list[str]:
-    if verb not in ("status", "jobs", "job", "events", "follow", "wait", "cancel", "retry", "pause", "resume"):
+    if verb not in OF_BATCHES:
         return []
     try:
         batch, dot, _ = last.partition(".")

@@ -21,6 +21,8 @@ app = typer.Typer(
 )
 
 FILE = typer.Argument(metavar="FILE", help="Without it, the usual one.", show_default=False)
+#: fields of a profile that are no keys, or under another name
+OTHERWISE = {"name", "pytest_args", "integrate_share", "integrate_after_seconds"}
 #: keys that are read, and that nothing acts on yet
 NOT_YET = {"budget_tokens": None, "select": "all"}
 
@@ -69,8 +71,11 @@ def show(
     names = sorted({"default", *settings.profiles})
     for name in names:
         profile = resolve(settings, name)
-        fields = (field for field in profile.__dataclass_fields__ if field not in ("name", "pytest_args"))
-        data.setdefault("profiles", {})[name] = {field: getattr(profile, field) for field in fields}
+        fields = (field for field in profile.__dataclass_fields__ if field not in OTHERWISE)
+        early = {"share": profile.integrate_share, "after": profile.integrate_after_seconds}
+        shown = {field: getattr(profile, field) for field in fields}
+        shown["integrate_at"] = {key: value for key, value in early.items() if value}
+        data.setdefault("profiles", {})[name] = shown
     found = origins(file) if origin else {}
     lines = [f"{key} = {json.dumps(value)}" for key, value in _flat(data)]
     if origin:

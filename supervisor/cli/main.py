@@ -26,6 +26,7 @@ VERBS = {
     "wait": "waiting:wait",
     "cancel": "steering:cancel",
     "retry": "steering:retry",
+    "integrate": "steering:integrate",
     "pause": "steering:pause",
     "resume": "steering:resume",
     "drain": "steering:drain",

@@ -1,4 +1,4 @@
-"""The verbs that change what goes on: cancel, retry, pause, resume, slots, drain, reload."""
+"""The verbs that change what goes on: cancel, retry, integrate, pause, resume, slots, drain, reload."""
 
 import time
 from typing import Annotated, Any
@@ -28,6 +28,15 @@ def retry(ctx: typer.Context, target: Annotated[str, TARGET]) -> None:
     Example: supervisorctl retry k3f9x.2
     """
     _steer(ctx, _path(target, "retry"), f"{target} goes again", f"nothing of {target} is to go again")
+
+
+def integrate(ctx: typer.Context, batch: Annotated[str, BATCH]) -> None:
+    """Make a branch of what a batch has done so far. Its agents go on, and the last branch has everything.
+
+    Example: supervisorctl integrate k3f9x
+    """
+    done = f"what is done so far of {batch} is being integrated; `supervisorctl status {batch}` names the branch"
+    _steer(ctx, _path(batch, "integrate"), done, f"nothing of {batch} was done since the last time")
 
 
 def pause(

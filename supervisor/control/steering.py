@@ -12,7 +12,7 @@ from supervisor.control.desk import TheDesk
 from supervisor.control.looking import shape
 from supervisor.control.peers import author
 from supervisor.model.event import Event, JobEvent
-from supervisor.model.request import Cancel, Pause, Resume, Retry, SetSlots
+from supervisor.model.request import Cancel, IntegrateSoFar, Pause, Resume, Retry, SetSlots
 from supervisor.observe.snapshot import SCHEMA_VERSION
 
 Author = Annotated[str, Depends(author)]
@@ -67,6 +67,13 @@ async def retry_job(desk: TheDesk, job: str, by: Author) -> Response:
     meant, number = await naming.job(desk, job)
     found = await naming.open_batch(desk, meant.id)
     return changed(await desk.asked(Retry(found.id, number, author=by)), batch=found.id)
+
+
+@routes.post("/v1/batches/{batch}/integrate", **shape(messages.Changed))
+async def integrate_batch(desk: TheDesk, batch: str, by: Author) -> Response:
+    """What is done so far gets a branch of its own, while the rest goes on. Not changed: one has it all already."""
+    found = await naming.open_batch(desk, batch)
+    return changed(await desk.asked(IntegrateSoFar(found.id, author=by)), batch=found.id)
 
 
 @routes.post("/v1/batches/{batch}/pause", **shape(messages.Changed))

@@ -16,7 +16,15 @@ from pydantic_settings.exceptions import SettingsError
 from supervisor import paths
 from supervisor.errors import Misconfigured
 from supervisor.settings.profiles import resolve
-from supervisor.settings.tables import PREFIX, GitHubTable, MngrTable, PoolTable, ProfileTable, Settings
+from supervisor.settings.tables import (
+    PREFIX,
+    GitHubTable,
+    IntegrateAtTable,
+    MngrTable,
+    PoolTable,
+    ProfileTable,
+    Settings,
+)
 
 #: what the agent contract puts into an agent's environment is no configuration
 CONTRACT = {"BATCH", "JOB", "ATTEMPT", "ROLE", "TEST", "RUN", "PROMPT", "OUTCOME", "PUBLISH"}
@@ -139,6 +147,8 @@ def _known_keys(place: list[str]) -> list[str]:
         "pools": PoolTable.model_fields,
         "profiles": ProfileTable.model_fields,
     }
+    if place[-2:-1] == ["integrate_at"]:
+        return list(IntegrateAtTable.model_fields)
     return list(Settings.model_fields if len(place) == 1 else tables.get(place[0], {}))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from supervisor import paths
@@ -17,6 +17,8 @@ PREFIX = "SUPERVISOR_"
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([smhd]?)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _CREDENTIAL = re.compile(r"credential:[A-Za-z0-9_.-]+")
 
 
@@ -56,6 +58,14 @@ def _environment(env: dict[str, str]) -> dict[str, str]:
     return env
 
 
+def _duration(said: object) -> object:
+    if not isinstance(said, str):
+        return said
+    if (found := _DURATION.fullmatch(said.strip())) is None:
+        raise ValueError(f"{said!r} is no duration such as 90s, 30m, 2h or 1d")
+    return float(found[1]) * _UNITS[found[2]]
+
+
 def _credential(text: str) -> str:
     if text and not _CREDENTIAL.fullmatch(text):
         raise ValueError("it must name a credential file, such as credential:github")
@@ -65,6 +75,8 @@ def _credential(text: str) -> str:
 type AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 type Words = tuple[str, ...]
 type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+#: seconds, or such as "90s", "30m", "2h", "1d"
+type Duration = Annotated[Seconds, BeforeValidator(_duration)]
 type Name = Annotated[str, Field(pattern=_NAME)]
 
 
@@ -107,6 +119,15 @@ class PoolTable(Table):
     slots: Annotated[int, Field(ge=0, le=100_000)] = 4
 
 
+class IntegrateAtTable(Table):
+    """When what is done so far is integrated: whichever comes first, once for a batch."""
+
+    #: of the batch's jobs, those that are over
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    #: since its first launch
+    after: Duration | None = None
+
+
 class ProfileTable(Table):
     inherits: str = ""
     agent: Annotated[str, Field(min_length=1)] = "claude"
@@ -129,6 +150,7 @@ class ProfileTable(Table):
     test_timeout_seconds: Seconds = 120
     verify_runs: Annotated[int, Field(ge=0)] = 2
     integrator: bool = True
+    integrate_at: IntegrateAtTable = IntegrateAtTable()
     allow_paths: Words = ()
     deny_paths: Words = DENIED
     prompts: Annotated[str, AfterValidator(_absolute_text)] = ""

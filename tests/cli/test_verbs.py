@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.model import event as ev
+from supervisor.model.job import JobState
 from tests.cli.running import BIN, ctl, environment
 from tests.control.served import Served, served
 from tests.waiting import until
@@ -85,6 +87,25 @@ async def test_steering(tmp_path: Path) -> None:
             assert first in (await ctl(tmp_path, *args)).out
             assert second in (await ctl(tmp_path, *args)).out
         assert (await ctl(tmp_path, "cancel", batch, "--json")).json["changed"] is True
+
+
+async def test_integrate_makes_a_branch_of_what_is_done_so_far(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        batch = await api.submit(*TESTS)
+        (await ctl(tmp_path, "integrate", batch)).refused(4, f"nothing of batch {batch} is done yet")
+        (await ctl(tmp_path, "integrate", "zzz")).refused(5, "there is no batch zzz")
+        api.loop.inbox.tell(ev.WorkPublished(api.desk.clock(), batch, 1, 1))
+        await until("one is over", lambda: api.loop.state.batches[batch].count(JobState.DONE))
+        assert "is being integrated" in (await ctl(tmp_path, "integrate", batch)).out
+        assert (await ctl(tmp_path, "integrate", batch, "--json")).json["changed"] is False
+        assert f"so far      supervisor/{batch}, 1 of 3 jobs" in (await ctl(tmp_path, "status", batch)).out
+        assert f"so far      supervisor/{batch}, 1 of 3 jobs" in (await ctl(tmp_path, "report", batch)).out
+        assert "partial-ended" in (await ctl(tmp_path, "events", batch)).out
+        assert batch in (await ctl(tmp_path, "complete", "--", "integrate", batch[:2])).out
+        await api.finish(batch)
+        await until("it is sealed", lambda: batch not in api.loop.state.batches)
+        (await ctl(tmp_path, "integrate", batch)).refused(4, f"batch {batch} is finished")
+        assert "so far" not in (await ctl(tmp_path, "status", batch)).out
 
 
 async def test_reload_takes_a_good_configuration_and_keeps_it_over_a_bad_one(tmp_path: Path) -> None:

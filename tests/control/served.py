@@ -21,7 +21,7 @@ from supervisor.daemon.loop import Loop
 from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Release, Verify
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.request import Configure
 from supervisor.model.state import State
@@ -41,6 +41,10 @@ pytest = ["python3", "-S", "-m", "pytest"]
 """
 
 
+#: the last commit of an agent that fixed its test
+HEAD = "c0de" * 10
+
+
 @dataclass
 class Player:
     """Does at once what is asked of the devices. An agent ends when its test has an outcome in `outcomes`."""
@@ -50,6 +54,8 @@ class Player:
     outcomes: dict[str, str] = field(default_factory=dict)
     #: what every other test ends with; "": its agent goes on working
     otherwise: str = ""
+    #: of integrations
+    problems: tuple[str, ...] = ()
     #: merging takes an agent's judgement: asked for once
     needs_judgement: bool = False
 
@@ -62,7 +68,8 @@ class Player:
             case Collect():
                 key = effect.attempt.key
                 claim = self._outcome(key.batch, key.job) or "fixed"
-                done = ev.WorkRescued(at, *key) if effect.rescue else ev.WorkCollected(at, *key, claim=claim)
+                head = HEAD if claim == "fixed" else ""
+                done = ev.WorkRescued(at, *key) if effect.rescue else ev.WorkCollected(at, *key, claim, head=head)
                 self.tell(done)
             case Verify():
                 outcome = self._outcome(effect.batch, effect.job) or "fixed"
@@ -72,11 +79,22 @@ class Player:
             case Integrate() if self.needs_judgement:
                 self.needs_judgement = False
                 self.tell(ev.JudgementWanted(at, effect.batch, effect.number, why="2 conflicts"))
+            case IntegrateSoFar():
+                branch = f"supervisor/{effect.batch}"
+                merged = len(effect.jobs)
+                ended = ev.PartialEnded(
+                    at, effect.batch, effect.number, branch, problems=self.problems, merged=merged
+                )
+                self.tell(ended)
             case Integrate():
                 jobs = range(1, len(self.batch(effect.batch).tests) + 1)
                 ledger = {number: LedgerRow(Fate.MERGED) for number in jobs}
                 branch = f"supervisor/{effect.batch}"
-                self.tell(ev.IntegrationEnded(at, effect.batch, effect.number, ledger=ledger, branch=branch))
+                self.tell(
+                    ev.IntegrationEnded(
+                        at, effect.batch, effect.number, ledger=ledger, branch=branch, problems=self.problems
+                    )
+                )
 
     def _end(self, effect: Launch, at: float) -> None:
         key = effect.attempt.key
