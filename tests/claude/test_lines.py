@@ -17,6 +17,7 @@ from supervisor.adapters.logs.entries import Reading
 from supervisor.adapters.logs.redact import Redactor
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
+from supervisor.model import event as ev
 from supervisor.observe.stream import Stream
 from supervisor.settings import resolve
 from tests.claude.lags import within
@@ -87,6 +88,7 @@ async def test_what_agents_say_is_shown_within_seven_seconds_and_once(tmp_path: 
         await here.submit()
         following = [heard[job].follow(made, f"batch.{job}") for job in heard]
         await asyncio.gather(here.finished(timeout=400), *following)
+        assert not here.of(ev.JobParked), "a command that takes long is no dialog"
         for job, part in enumerate(PARTS, 1):
             rows = [row for row in heard[job].rows if row["attempt"] == 1]
             said = [row["text"] for row in rows if row["kind"] == "say" and row["data"]["by"] == "agent"]

@@ -8,10 +8,12 @@ from supervisor.model import event as ev
 from tests.claude.model import Turn
 from tests.claude.stage import Part, office, publish
 from tests.daemon.sandbox import running
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(300)]
 
 #: what it may do unasked: all but this
+NOTICED = Part("noticed", (Turn("There is nothing to do.", publish()), Turn("Done.")))
 MAY = ["--permission-mode", "default", "--allowedTools", "Bash"]
 MAY += ["--settings", '{"permissions": {"ask": ["Bash(curl:*)"]}}']
 ASKS = Part(
@@ -35,3 +37,14 @@ async def test_what_it_asks_is_answered_with_no_by_policy_and_it_goes_on(tmp_pat
         assert all(event.delivered for event in here.of(ev.AgentNudged))
         assert here.of(ev.JobUnparked)
         assert [event.outcome for event in here.of(ev.JobEnded)] == ["clean"]
+
+
+async def test_a_dialog_that_mngr_does_not_know_parks_it_too(tmp_path: Path) -> None:
+    """Without a mode claude decides itself what it may, and shows a notice about that on its first call."""
+    asking = office(tmp_path, [NOTICED], agent_args=[], on_parked="deny", retries=0)
+    async with asking as (made, _), running(made) as here:
+        await here.submit()
+        await until("it is parked", lambda: here.of(ev.JobParked), 120)
+        await until("it is told no, and the dialog is gone", lambda: here.of(ev.JobUnparked), 120)
+        assert [event.reason for event in here.of(ev.NudgeStarted)][:1] == ["parked"]
+        assert here.of(ev.AgentNudged)[0].delivered

@@ -32,8 +32,8 @@ def own(folder: Path, known: Collection[str]) -> list[Source]:
 class Transcript(Reading):
     """Reads the lines of claude's own transcript, and counts nothing."""
 
-    def __init__(self, attempt: int, redactor: Redactor) -> None:
-        super().__init__(attempt, OWN, redactor)
+    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
+        super().__init__(attempt, source, redactor)
         self._calls: dict[str, str] = {}
 
     def _told(self, told: Json) -> Iterator[Told]:

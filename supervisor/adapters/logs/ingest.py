@@ -35,6 +35,8 @@ log = structlog.get_logger()
 ACTIVE, ASKS = "active", "permissions_waiting"
 REMOTE, PANE = "remote", "pane"
 PANES_EVERY_SECONDS, SHRINK_EVERY_SECONDS = 2.0, 60.0
+#: A claude that writes nothing for so long may show a dialog that it leaves no mark of.
+STILL_SECONDS = 5.0
 #: What is typed into a pane changes it: that is no activity of the agent's.
 ECHO_SECONDS = 5.0
 LONGEST_PANE = 256 * 1024
@@ -51,6 +53,9 @@ class Reader:
     readings: dict[str, Reading] = field(default_factory=dict)
     active_at: float = 0.0
     has_events: bool = False
+
+    def is_still(self) -> bool:
+        return claude.OWN in self.page.marks and time.time() - self.active_at > STILL_SECONDS
 
 
 class Ingest:
@@ -69,7 +74,8 @@ class Ingest:
         #: lines that followers brought and that are not read yet
         self._brought: dict[AttemptKey, deque[bytes]] = {}
         self._shown: dict[str, Pane] = {}
-        self._panes_at = self._shrunk_at = 0.0
+        self._asking: frozenset[str] = frozenset()
+        self._panes_at = self._shrunk_at = self._asked_at = 0.0
 
     # --- from the event loop
 
@@ -212,13 +218,10 @@ class Ingest:
         return bytes(written)
 
     def _reading(self, key: AttemptKey, reader: Reader, source: str) -> Reading:
-        if (known := reader.readings.get(source)) is not None:
-            return known
-        made = Reading(key.attempt, source, self._redactor)
-        if source == claude.OWN:
-            made = claude.Transcript(key.attempt, self._redactor)
-        reader.readings[source] = made
-        return made
+        if source not in reader.readings:
+            kind = claude.Transcript if source == claude.OWN else Reading
+            reader.readings[source] = kind(key.attempt, source, self._redactor)
+        return reader.readings[source]
 
     def _count(self, page: Page, reading: Reading) -> None:
         for counted in reading.counted:
@@ -250,6 +253,9 @@ class Ingest:
         mute = any(a.provider == "local" and not self._has_events(a.key) for a in watched.values())
         if mute and time.monotonic() - self._panes_at > PANES_EVERY_SECONDS:
             self._shown, self._panes_at = self._panes.all(), time.monotonic()
+        if time.monotonic() - self._asked_at > STILL_SECONDS:
+            still = [a.agent_id for a in watched.values() if (r := self._readers.get(a.key)) and r.is_still()]
+            self._asking, self._asked_at = self._panes.asking(still), time.monotonic()
 
     def _has_events(self, key: AttemptKey) -> bool:
         return key in self._readers and self._readers[key].has_events
@@ -270,7 +276,7 @@ class Ingest:
         return Sight(
             active_at=reader.active_at,
             waits=not (folder / ACTIVE).exists() if is_here else None,
-            asks=(folder / ASKS).exists() if is_here else None,
+            asks=(folder / ASKS).exists() or attempt.agent_id in self._asking if is_here else None,
             usage=reader.page.usage,
             problem=reader.page.word.problem,
             detail=reader.page.word.detail,

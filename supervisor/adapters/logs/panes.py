@@ -1,11 +1,15 @@
 """The panes of this machine's agents, as mngr's tmux server has them: when they last changed, and what they show."""
 
+import re
+import secrets
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 DEADLINE_SECONDS = 5.0
 SCROLLBACK = 1000
+#: How claude's dialogs end, whatever they are about. Where none is open, its screen ends with its own state.
+DIALOG = re.compile(r"\bEsc to (?:cancel|exit)\b|\bEnter to (?:continue|confirm)\b")
 FORMAT = "#{@mngr_agent_id} #{pane_id} #{window_activity}"
 
 
@@ -34,6 +38,16 @@ class Panes:
         pane = self.all().get(agent_id)
         return self._tmux("capture-pane", "-p", "-J", "-S", f"-{SCROLLBACK}", "-t", pane.id) if pane else ""
 
+    def asking(self, agents: Collection[str]) -> frozenset[str]:
+        """Those whose screens end with a dialog: one process looks at all, and no screen knows where it ends."""
+        panes, end = self.all() if agents else {}, secrets.token_hex(16)
+        shown = [agent for agent in agents if agent in panes]
+        words: list[str] = []
+        for agent in shown:
+            words += ["capture-pane", "-p", "-t", panes[agent].id, ";", "display-message", "-p", end, ";"]
+        screens = self._tmux(*words).split(end) if words else []
+        return frozenset(agent for agent, screen in zip(shown, screens, strict=False) if _has_dialog(screen))
+
     def _tmux(self, *words: str) -> str:
         try:
             done = subprocess.run(
@@ -42,3 +56,7 @@ class Panes:
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+
+
+def _has_dialog(screen: str) -> bool:
+    return DIALOG.search(screen.rstrip().rpartition("\n")[2]) is not None

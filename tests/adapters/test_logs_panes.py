@@ -1,0 +1,57 @@
+"""What is seen of a dialog on an agent's screen, which leaves no other mark."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from supervisor.adapters.logs.panes import Panes
+from tests.waiting import until_sync
+
+DIALOG = "We're changing auto mode.\n\n  Enter to continue · Esc to cancel"
+#: it was answered, and is above what claude shows of itself
+PAST = f"{DIALOG}\n────\n❯\n────\n  ⏵⏵ auto mode on (shift+tab to cycle)"
+
+
+@contextmanager
+def screens(folder: Path, shown: dict[str, str]) -> Iterator[Panes]:
+    """A tmux server with a pane for each agent."""
+    environment = {**os.environ, "TMUX_TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
+    environment.pop("TMUX", None)
+
+    def tmux(*words: str) -> None:
+        subprocess.run(["tmux", "-u", "-f", "/dev/null", *words], env=environment, check=True, timeout=20)
+
+    try:
+        for agent, text in shown.items():
+            (folder / agent).write_text(text)
+            tmux("new-session", "-d", "-s", agent, f"cat {folder / agent}; exec sleep 60")
+            tmux("set-option", "-p", "-t", agent, "@mngr_agent_id", agent)
+        panes = Panes(environment)
+        for agent, text in shown.items():
+            until_sync(f"{agent} shows its text", partial(_shows, panes, agent, text.splitlines()[-1].strip()))
+        yield panes
+    finally:
+        subprocess.run(["tmux", "kill-server"], env=environment, check=False, timeout=20, capture_output=True)
+
+
+def _shows(panes: Panes, agent: str, line: str) -> bool:
+    return line in panes.text(agent)
+
+
+def test_a_screen_that_ends_with_a_dialog_asks_and_no_other_does(tmp_path: Path) -> None:
+    shown = {
+        "works": "It runs.",
+        "asks": DIALOG,
+        "has-answered": PAST,
+        "permits": "Do you want it?\nEsc to cancel · Tab",
+    }
+    with screens(tmp_path, shown) as panes:
+        assert panes.asking([*shown, "nobody"]) == {"asks", "permits"}
+        assert panes.asking(["works"]) == panes.asking([]) == frozenset()
+
+
+def test_without_a_server_nobody_asks(tmp_path: Path) -> None:
+    assert Panes({**os.environ, "TMUX_TMPDIR": str(tmp_path)}).asking(["anybody"]) == frozenset()
