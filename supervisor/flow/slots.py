@@ -14,6 +14,8 @@ from supervisor.model.state import State
 REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
 #: reasons of a failed launch that are no fault of the job's
 PROVIDER_FAULTS = frozenset({"provider", "missing"})
+#: and those that may be the fault of the host alone: the pool's other hosts go first for so long
+HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout"}), 300.0
 
 
 # --- the arithmetic
@@ -47,7 +49,8 @@ def left(state: State, attempt: Attempt) -> State:
 
 def pool_answered(state: State, attempt: Attempt) -> State:
     pool = state.pools[attempt.pool]
-    return state.with_pool(replace(pool, failures=0)) if pool.failures else state
+    avoided = pool.avoided.delete(attempt.host) if attempt.host in pool.avoided else pool.avoided
+    return state.with_pool(replace(pool, failures=0, avoided=avoided))
 
 
 def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
@@ -55,6 +58,8 @@ def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> Sta
     pool = state.pools[attempt.pool]
     if attempt.new_host:
         pool = replace(pool, broken=pool.broken | {attempt.host})
+    elif attempt.host in pool.hosts and event.reason in HOST_FAULTS:
+        pool = replace(pool, avoided=pool.avoided.set(attempt.host, event.at + AVOID_SECONDS))
     if event.reason not in PROVIDER_FAULTS:
         return state.with_pool(pool)
     if not pool.resting:
@@ -97,7 +102,7 @@ def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStar
     assert number is not None
     attempt = batch.job(number).attempts + 1
     name = f"sv-{batch.id}-{number}-{attempt}"
-    host, new_host = _host(pool, f"{name}-host")
+    host, new_host = _host(pool, f"{name}-host", now)
     return ev.LaunchStarted(
         at=now,
         batch=batch.id,
@@ -117,10 +122,11 @@ def agent_id(installation: str, key: AttemptKey) -> str:
     return "agent-" + sha256(f"{installation}/{key}".encode()).hexdigest()[:32]
 
 
-def _host(pool: Pool, new: str) -> tuple[str, bool]:
-    """The least crowded of the pool's hosts; where the provider makes hosts, one with room, else a new one."""
+def _host(pool: Pool, new: str, now: float) -> tuple[str, bool]:
+    """The least crowded of the pool's hosts, if it gives agents; where the provider makes hosts, one with room, else
+    a new one."""
     if pool.hosts:
-        return min(pool.hosts, key=lambda host: pool.members.get(host, 0)), False
+        return min(pool.hosts, key=lambda host: (pool.avoided.get(host, 0) > now, pool.members.get(host, 0))), False
     if not pool.agents_per_host:
         return "", False
     for host, members in sorted(pool.members.items()):

@@ -23,6 +23,8 @@ class Pool:
     members: Map[str, int] = field(default_factory=Map)
     #: hosts that could not be made
     broken: frozenset[str] = frozenset()
+    #: existing hosts that did not give an agent, and until when the others go first
+    avoided: Map[str, float] = field(default_factory=Map)
     #: launches in a row that failed by the provider's fault
     failures: int = 0
     #: nothing is launched here until it has rested

@@ -92,6 +92,26 @@ def test_existing_hosts_are_filled_evenly() -> None:
     assert starts(world)[-1].host == "right"
 
 
+def test_a_host_that_gives_no_agent_lets_the_others_go_first_for_a_while() -> None:
+    """Empty as it is, it would be the first choice again and again; later it is tried once more."""
+    world = World(PoolSpec("ssh", "ssh", 1, hosts=("left", "right"))).submit(tests=4, profile=on("ssh"))
+    world.fail(Launch, "provider").do(Release).wait(5).do(Launch).publish(1).do(Collect, Release)
+    assert [start.host for start in starts(world)] == ["left", "right", "right"]
+    world.do(Launch).wait(300).publish(2).do(Collect, Release)
+    assert starts(world)[-1].host == "left"
+    assert not world.do(Launch).pool("ssh").avoided
+
+
+def test_where_no_host_gives_an_agent_they_are_filled_evenly_still() -> None:
+    world = World(SSH).submit(tests=4, profile=on("ssh")).fail(Launch, "provider").do(Release).wait(5)
+    assert dict(world.pool("ssh").members) == {"left": 2, "right": 2}
+
+
+def test_what_is_wrong_with_a_job_is_not_held_against_its_host() -> None:
+    world = World(SSH).submit(tests=1, profile=on("ssh")).fail(Launch, "refused").do(Release)
+    assert not world.pool("ssh").avoided
+
+
 def test_new_hosts_are_asked_for_when_the_others_are_full() -> None:
     world = World(CLOUD).submit(tests=5, profile=on("cloud"))
     assert [start.new_host for start in starts(world)] == [True, False, True, False, True]
