@@ -52,8 +52,6 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     tasks = tuple(_task(each) for each in asked.tasks)
     tests = tuple(dict.fromkeys(asked.tests))
     batch = asked.batch or await _new_id(desk)
-    if await desk.journal.sealed_batch(batch) is not None:
-        raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
     facts = await _inspected(desk, Path(asked.repo))
     request = Submit(
         batch,
@@ -67,8 +65,12 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         tasks=tasks,
     )
     # What is to be refused leaves nothing behind, and what is there already is not taken again.
-    if decide(desk.state(), request, desk.clock()):
-        await _take(desk, request)
+    if not decide(desk.state(), request, desk.clock()):
+        return batch, []
+    # Asked after the state: a batch that is sealed meanwhile is in one of the two, and never begins anew.
+    if await desk.journal.sealed_batch(batch) is not None:
+        raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
+    await _take(desk, request)
     return batch, await desk.asked(request)
 
 

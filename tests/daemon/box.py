@@ -97,8 +97,8 @@ async def work(order: Order) -> None:
 
 
 async def submitted(order: Order, supervisor: Any, devices: Any) -> None:
-    """Said again after every start: it is the same submission."""
-    if await devices.journal.sealed_batch(order.batch) is not None:
+    """Once. It is looked for among what is open before what is sealed, or it could be sealed in between."""
+    if order.batch in supervisor.loop.state.batches or await devices.journal.sealed_batch(order.batch) is not None:
         return
     facts = await devices.store.inspect(Path(order.repo))
     await devices.store.snapshot(Path(order.repo), facts.head_sha, order.batch)
