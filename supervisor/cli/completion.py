@@ -12,7 +12,7 @@ from supervisor.errors import SupervisorError
 NAMES = ("supervisorctl", "agent-supervisorctl")
 #: verbs that take a batch or a job
 OF_BATCHES = {
-    *("status", "jobs", "job", "events", "follow", "wait"),
+    *("status", "jobs", "job", "logs", "events", "follow", "report", "wait"),
     *("cancel", "retry", "integrate", "pause", "resume"),
 }
 #: an answer that takes longer is of no use to who types
@@ -85,6 +85,6 @@ def _ids(verb: str, last: str, client: Client) -> list[str]:
         if dot:
             return [row["id"] for row in client.get(f"/v1/batches/{batch}/jobs")["rows"]]
         ids = [row["id"] for row in client.get("/v1/batches", limit=50)["rows"]]
-        return [f"{each}." if verb == "job" else each for each in ids]
+        return [f"{each}." if verb in ("job", "logs") else each for each in ids]
     except SupervisorError:
         return []

@@ -27,6 +27,9 @@ LINES = [
     (["st"], "status"),
     (["status", ""], "kaaaa"),
     (["status", "ka"], "kaaaa"),
+    (["report", "ka"], "kaaaa"),
+    (["logs", "ka"], "kaaaa."),
+    (["logs", "kaaaa."], "kaaaa.1"),
     (["cancel", "kaaaa."], "kaaaa.1"),
     (["drain", "--dead"], "--deadline"),
 ]
