@@ -223,6 +223,9 @@ supervisorctl retry "$batch.3"
 # or all those of a batch that did not end well, while others of it are still at work
 supervisorctl retry "$batch"
 
+# a straggler need not hold up the others: a branch of what is done so far, while it goes on
+supervisorctl integrate "$batch"
+
 ##############################################################################
 # PROFILES AND THE NIGHT
 ##############################################################################

@@ -176,3 +176,38 @@ def test_retry_what_did_not_end_well(e2e: E2e, stage: Stage, daemon: Spawned) ->
     stage.release()
     stage.until_over(batch)
     assert [stage.job(batch, number)["attempts"] for number in (1, 2, 3)] == [1, 1, 2]
+
+
+def test_integrate_what_is_done_so_far(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
+    """It has a branch of its own, and the straggler goes on.
+
+    Tutorial block:
+        # a straggler need not hold up the others: a branch of what is done so far, while it goes on
+        supervisorctl integrate "$batch"
+    """
+    stage.hold("test_goodbye", "test_shout")
+    batch = stage.submit()
+    stage.until("test_hello is improved", lambda: stage.outcomes(batch)[0] == "improved")
+    asked = e2e.run('supervisorctl integrate "$batch"', comment="two are still at work")
+    expect(asked).to_succeed().stdout.to_contain(f"what is done so far of {batch} is being integrated")
+    stage.until("its branch is there", lambda: stage.get(f"/v1/batches/{batch}")["batch"]["so_far"])
+    expect(e2e.run('supervisorctl status "$batch"')).stdout.to_contain(
+        f"so far      supervisor/{batch}, 1 of 3 jobs", "2 running"
+    )
+    expect(e2e.run("git branch --list 'supervisor/*'")).stdout.to_contain(f"supervisor/{batch}")
+    stage.release()
+    stage.until_over(batch)
+    expect(e2e.run('supervisorctl status "$batch"')).stdout.to_contain(f"branch      supervisor/{batch}")
+
+
+def test_integrate_when_nothing_is_done(e2e: E2e, at_work: str) -> None:
+    """There is nothing to make a branch of, and the hint says where to look.
+
+    Tutorial block:
+        # a straggler need not hold up the others: a branch of what is done so far, while it goes on
+        supervisorctl integrate "$batch"
+    """
+    refused = e2e.run('supervisorctl integrate "$batch"', comment="too early")
+    expect(refused).to_have_exit_code(4).stderr.to_contain(
+        f"nothing of batch {at_work} is done yet", f"supervisorctl follow {at_work}"
+    )
