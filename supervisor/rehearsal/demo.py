@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,10 @@ MEANINGS = {
     "timed-out": "not done within its time; what it had was rescued",
     "stalled": "its agents did nothing for too long",
     "lost": "its agents died; what they had committed or not was rescued",
+    "cancelled": "a person called it off",
 }
+#: Called off as soon as it is submitted: a newcomer sees that, too.
+CALLED_OFF = "test_move_what_is_not_there_is_refused"
 
 
 def main() -> int:
@@ -82,11 +85,21 @@ def _told(folder: Path, started: float) -> int:
     )
     with _daemon(folder, config):
         batch = json.loads(_run(folder, "submit", "tests/e2e", "--json", show="submit tests/e2e"))
-        print(f"{batch['jobs']} jobs in batch {batch['batch']}\n")
-        _run(folder, "follow", batch["batch"], quiet=False)
-        status = json.loads(_run(folder, "status", batch["batch"], "--json", show=""))["batch"]
-    _sum_up(status, time.monotonic() - started)
+        name = batch["batch"]
+        print(f"{batch['jobs']} jobs in batch {name}\n")
+        called_off = next(job["id"] for job in _jobs(folder, name) if job["test"].endswith(CALLED_OFF))
+        _run(folder, "cancel", called_off, quiet=False)
+        _run(folder, "follow", name, quiet=False)
+        status = json.loads(_run(folder, "status", name, "--json", show=""))["batch"]
+        jobs = _jobs(folder, name)
+    _sum_up(status, jobs, time.monotonic() - started)
+    _show_branch(repo, status)
     return 0 if status["state"] == "finished" else 1
+
+
+def _jobs(folder: Path, batch: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(_run(folder, "jobs", batch, "--json", show=""))["rows"]
+    return rows
 
 
 @contextmanager
@@ -126,12 +139,27 @@ def _run(folder: Path, *words: str, show: str | None = None, quiet: bool = True)
     return done.stdout or ""
 
 
-def _sum_up(status: Mapping[str, Any], seconds: float) -> None:
+def _sum_up(status: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], seconds: float) -> None:
     print()
     _say(f"What came of {status['jobs']['total']} tests in {seconds:.0f} seconds, by {SLOTS} agents at a time:")
+    names = {str(job["outcome"]): str(job["test"]).rpartition("::")[2] for job in jobs}
     for outcome, meaning in MEANINGS.items():
         print(f"  {status['outcomes'].get(outcome, 0):>3}  {outcome:<10} {meaning}")
+        if outcome in names:
+            print(f"{'':17}such as {names[outcome]}")
     print()
+
+
+def _show_branch(repo: Path, status: Mapping[str, Any]) -> None:
+    """The one thing that a person is to look at."""
+    if branch := status["branch"]:
+        _say(
+            "Their work, proved again and put together, is one branch to review. Changes to tests and tutorial are",
+            "one commit, each fix of the tool another. Fixes that conflicted were resolved by one more agent.",
+            f"$ git log --oneline {branch}",
+        )
+        log = ["git", "-C", str(repo), "log", "--oneline", "--reverse", f"HEAD..{branch}"]
+        print(subprocess.run(log, stdout=subprocess.PIPE, text=True, check=True).stdout)
     _say(
         'No model was used: the agents were scripts. With `agent = "claude"` the same commands run the real one.',
         "Next: README.md, and `supervisorctl submit --help`.",

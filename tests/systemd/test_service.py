@@ -21,6 +21,7 @@ from tests.systemd.service import (
     GOOD,
     PATIENCE_SECONDS,
     REPO,
+    ROOT,
     SCRIPT,
     SOCKET_UNIT,
     STATE,
@@ -269,6 +270,10 @@ def test_a_unit_of_ones_own_is_warned(service: Service) -> None:
 def test_overnight_submits(service: Service) -> None:
     service.start()
     overnight = "agent-supervisor-overnight.service"
+    # The tests' own interpreter may lie under /tmp, of which the unit has one of its own.
+    bound = f"[Service]\nBindReadOnlyPaths={ROOT}\n"
+    service.machine.write(f"/etc/systemd/system/{overnight}.d/test.conf", bound)
+    service.machine.run("systemctl", "daemon-reload")
     service.machine.write("/etc/agent-supervisor/overnight.env", f"REPO={REPO}\nARGS=tests --priority 3\n")
     night = GOOD + '[profiles.overnight]\ninherits = "default"\nwindow = "22:00-22:01"\ntimezone = "UTC"\n'
     with configured(service, night):
