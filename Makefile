@@ -21,10 +21,10 @@ demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in 
 	@python -m supervisor.rehearsal.demo
 
 test: setup-tests ## all tests that end within minutes
-	@pytest -q -n $(WORKERS) --dist loadfile --reruns $(RERUNS) -m "not proof" $(TESTS)
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) -m "not proof" $(TESTS)
 
 proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr
-	@pytest -q -n $(WORKERS) --dist loadfile --reruns $(RERUNS) -m proof $(TESTS)
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) --timeout 300 -m proof $(TESTS)
 
 check: setup ## formatting, lint, strict types, import contracts, file budgets
 	@ruff format --check .

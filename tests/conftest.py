@@ -1,3 +1,26 @@
 """What pytest wants to know at the root of the tests only."""
 
+from pathlib import Path
+
+import pytest
+
 pytest_plugins = ["pytester"]
+
+#: Files of a few tests that take long are begun first: no worker is left alone with one of them at the end.
+LONG = (
+    "systemd/",
+    "remote/",
+    "daemon/test_random_kills.py",
+    "writing/",
+    "e2e/supervisorctl/",
+    "claude/",
+    "rehearsal/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        inside = item.path.as_posix().removeprefix(f"{Path(__file__).parent}/")
+        return next((number for number, start in enumerate(LONG) if inside.startswith(start)), len(LONG))
+
+    items.sort(key=place)
