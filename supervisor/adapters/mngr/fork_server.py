@@ -69,14 +69,15 @@ def spare_calls() -> None:
     """Only what this mngr has: names of another version are its own business."""
     for name, function in CONSTANT:
         with contextlib.suppress(ImportError, AttributeError):
-            module = importlib.import_module(name)
-            setattr(module, function, functools.cache(getattr(module, function)))
+            home = importlib.import_module(name)
+            setattr(home, function, functools.cache(getattr(home, function)))
     with contextlib.suppress(ImportError, AttributeError):
         importlib.import_module("pyinfra.api.connectors").get_all_connectors()
-        home, kind, method = UNREAD
-        owner = getattr(importlib.import_module(home), kind)
-        if hasattr(owner, method):
-            setattr(owner, method, lambda *_: None)
+    with contextlib.suppress(ImportError, AttributeError):
+        module, kind, method = UNREAD
+        owner = getattr(importlib.import_module(module), kind)
+        getattr(owner, method)  # where there is none, none is made
+        setattr(owner, method, lambda *_: None)
 
 
 def take(link: socket.socket, cli: object, calls: dict[int, int], ours: tuple[int, int]) -> bool:
