@@ -57,7 +57,8 @@ class Suspicion:
     """A provider that wants to be listed soon."""
 
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    listed: int = 0
+    #: the last listing was whole, and no stray agent is left
+    settled: bool = False
 
 
 class Watch:
@@ -145,9 +146,8 @@ class Watch:
     async def _listing(self, provider: str, suspicion: Suspicion) -> None:
         while True:
             suspicion.wanted.clear()
-            if not suspicion.listed or any(a.provider == provider for a in self._state().attempts.values()):
-                await self.reconcile(provider)
-                suspicion.listed += 1
+            if not suspicion.settled or any(a.provider == provider for a in self._state().attempts.values()):
+                suspicion.settled = await self.reconcile(provider)
             self.rounds += 1
             await asyncio.sleep(self._rhythm.listing_at_most)
             try:
@@ -156,8 +156,8 @@ class Watch:
             except TimeoutError:
                 pass
 
-    async def reconcile(self, provider: str) -> None:
-        """Hold what mngr says of a provider against what is known."""
+    async def reconcile(self, provider: str) -> bool:
+        """Hold what mngr says of a provider against what is known. True when all was seen and no stray is left."""
         # Only what was known and not being launched before the question can be judged by the answer.
         before = {a.agent_id: a for a in self._state().attempts.values() if a.provider == provider}
         busy = {a.agent_id for a in before.values() if a.key in self._launching}
@@ -172,9 +172,9 @@ class Watch:
         judged = [known[agent_id] for agent_id in before.keys() & known.keys() - busy]
         await self._judge(judged, seen, listing.complete)
         # Who was known before the question was put away while it was answered.
-        for agent_id in seen.keys() - before.keys() - known.keys():
-            if self._is_stray(seen[agent_id]):
-                await self._put_away(seen[agent_id])
+        strays = [seen[agent_id] for agent_id in seen.keys() - before.keys() - known.keys()]
+        left = [stray for stray in strays if self._is_stray(stray) and not await self._put_away(stray)]
+        return listing.complete and not left
 
     def _note_count(self, provider: str, known: int) -> None:
         if self._counted.get(provider) != known:
@@ -238,18 +238,20 @@ class Watch:
         """Of this installation's own making, by its label, and not kept for a person to look at."""
         return agent.labels.get(INSTALLATION) == self._state().installation and KEPT not in agent.labels
 
-    async def _put_away(self, agent: SeenAgent) -> None:
+    async def _put_away(self, agent: SeenAgent) -> bool:
+        """Whether nothing is left to do about it."""
         attempt = _attempt_of(agent)
         if attempt is None or attempt.key in self._launching:
-            return
+            return True
         try:
             if (batch := self._state().batches.get(attempt.key.batch)) is not None:
                 await self._collector.rescue(batch, attempt)
             await self._agents.destroy([AgentAddress.of(attempt)])
         except SupervisorError as failed:
             log.warning("can't put away a stray agent", agent=agent.name, why=failed.message)
-            return
+            return False
         self._tell(ev.OrphanDestroyed(self._clock(), agent_id=agent.address.agent_id, agent_name=agent.name))
+        return True
 
 
 def _is_gone(agent: SeenAgent | None, complete: bool) -> bool:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,16 @@ async def work(order: Order) -> None:
                 until("sealed", lambda: order.batch not in supervisor.loop.state.batches, 600)
             )
             await asyncio.wait([running, sealed], return_when="FIRST_COMPLETED")
+            # An agent that nobody knows is put away when a listing has told of it, which some faults forbid.
+            with suppress(AssertionError):
+                await until("no agent is left", lambda: not agents_in_mngr(Path(order.state_dir)), 6)
             supervisor.stop()
         await running
+
+
+def agents_in_mngr(state_dir: Path) -> list[Path]:
+    """What mngr lists: a folder without its data is what a `destroy` that was killed half way leaves behind."""
+    return list((state_dir / "home" / ".mngr" / "agents").glob("agent-*/data.json"))
 
 
 async def submitted(order: Order, supervisor: Any, devices: Any) -> None:

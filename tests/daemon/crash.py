@@ -15,7 +15,7 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.model.event import Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
-from tests.daemon.box import Order
+from tests.daemon.box import Order, agents_in_mngr
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "tests" / "stubs" / "mngr"
@@ -127,7 +127,7 @@ class CrashBox:
         assert all(count == 1 for count in starts.values()), f"an attempt ran twice: {starts}"
         alive = [line for line in lives if is_alive(int(line[1]))]
         assert not alive, f"agents were left alive: {alive}"
-        kept = list((self.state_dir / "home" / ".mngr" / "agents").glob("agent-*"))
+        kept = agents_in_mngr(self.state_dir)
         assert not kept, f"agents were left in mngr: {kept}"
         self._check_refs()
         return Counter(event.outcome for event in events if isinstance(event, JobEnded))

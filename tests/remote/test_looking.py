@@ -48,6 +48,7 @@ class Site:
         self.agents = MemoryAgents(folder / "agents", providers=["pool"], shell=self._shell)
         self.folder, self.told, self.looks = folder, list[Event](), list[str]()
         self.published: set[str] = set()
+        self.rhythm = Rhythm()
         #: agents whose work directory is gone, so that nothing can be run there
         self.bare: set[str] = set()
 
@@ -87,7 +88,7 @@ class Site:
             collector=collector,
             signs=unused,
             launching=set(),
-            rhythm=Rhythm(),
+            rhythm=self.rhythm,
         )
 
     def of(self, kind: type[ev.AttemptEvent]) -> list[int]:
@@ -140,6 +141,29 @@ async def test_who_is_put_away_while_mngr_lists_is_no_stray(tmp_path: Path) -> N
 
     assert not [event for event in site.told if isinstance(event, ev.OrphanDestroyed)]
     assert "destroy" not in site.agents.calls
+
+
+@pytest.mark.parametrize("wrong", ["destroy", "list"])
+async def test_a_stray_is_put_away_in_the_end(tmp_path: Path, wrong: str) -> None:
+    """Also when nothing is under way any more that would have mngr asked again."""
+    site = Site(tmp_path)
+    await site.launch()
+    for _ in range(3):
+        site.agents.fail_next(wrong, "timeout")
+    site.world = World(POOL)
+    site.rhythm = Rhythm(listing=0.02, listing_at_most=0.01)
+    watch = site.watch(HalfDead("nobody"))
+    looking = asyncio.create_task(watch.listings())
+
+    await until("no agent is left", lambda: len([e for e in site.told if isinstance(e, ev.OrphanDestroyed)]) == 4)
+    listed, rounds = site.agents.calls.count("list"), watch.rounds
+    await until("the loop goes on", lambda: watch.rounds > rounds + 3)
+
+    assert site.agents.calls.count("list") == listed
+    assert not (await site.agents.list("pool")).agents
+    looking.cancel()
+    with suppress(asyncio.CancelledError):
+        await looking
 
 
 async def test_a_provider_that_does_not_answer_proves_nothing(tmp_path: Path) -> None:
