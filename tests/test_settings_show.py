@@ -16,7 +16,7 @@ async def test_every_value_says_where_it_comes_from(tmp_path: Path) -> None:
 
 
 async def test_what_is_read_and_not_acted_on_is_said(tmp_path: Path) -> None:
-    (tmp_path / "c.toml").write_text("[profiles.night]\nbudget_tokens = 5\n")
+    (tmp_path / "c.toml").write_text('[profiles.night]\nselect = "failed"\n')
     ran = await ctl(tmp_path, "config", "check", "c.toml", "--json")
     assert (ran.code, len(ran.json["warnings"])) == (0, 1)
 

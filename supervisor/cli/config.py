@@ -24,7 +24,7 @@ FILE = typer.Argument(metavar="FILE", help="Without it, the usual one.", show_de
 #: fields of a profile that are no keys, or under another name
 OTHERWISE = {"name", "pytest_args", "integrate_share", "integrate_after_seconds"}
 #: keys that are read, and that nothing acts on yet
-NOT_YET = {"budget_tokens": None, "select": "all"}
+NOT_YET = {"select": "all"}
 
 
 @app.callback()

@@ -34,11 +34,16 @@ def follow(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> No
 
 
 def _lines(here: session.Session, batch: str) -> dict[str, Any]:
-    client = here.client
-    for event in looking.followed(client, batch, 0):
+    is_stopped = False
+    for event in looking.followed(here.client, batch, 0):
         print(looking.event_text(event, as_json=here.json), flush=True)
-        if event["kind"] == "batch-finished":
+        is_stopped = event["kind"] == "batch-stopped" or (is_stopped and event["kind"] != "batch-resumed")
+        if event["kind"] == "batch-finished" or (is_stopped and waiting.is_over(_look(here.client, batch))):
             break
+    return _look(here.client, batch)
+
+
+def _look(client: Client, batch: str) -> dict[str, Any]:
     found: dict[str, Any] = client.get(f"/v1/batches/{quoted(batch)}")["batch"]
     return found
 
@@ -73,7 +78,7 @@ def _live(client: Client, batch: str) -> dict[str, Any]:
         while True:
             try:
                 rows = client.get("/v1/events", batch=batch, newest=True, limit=LAST_EVENTS)["rows"]
-                data: dict[str, Any] = client.get(f"/v1/batches/{quoted(batch)}")["batch"]
+                data = _look(client, batch)
                 pools = client.get("/v1/status")["pools"]
                 patience.reward()
             except Unreachable as away:
@@ -81,7 +86,7 @@ def _live(client: Client, batch: str) -> dict[str, Any]:
                 continue
             events += [row for row in rows if row["seq"] > seq]
             seq = rows[-1]["seq"] if rows else seq
-            if data["finished_at"] is not None:
+            if waiting.is_over(data):
                 return data
             pace.look(time.monotonic(), data["jobs"]["done"] + data["jobs"]["cancelled"])
             screen.update(_picture(data, pools, pace, list(events)), refresh=True)

@@ -34,6 +34,8 @@ def batch_text(batch: dict[str, Any]) -> str:
         f"  jobs        {batch['jobs']['total']}: {printing.counts(batch['jobs'], without=['total'])}",
         f"  outcomes    {printing.counts(batch['outcomes'])}",
     ]
+    if batch.get("stopped"):
+        rows[0] += f", stopped: {printing.paint(batch['stopped'], 'yellow')}"
     if batch["finished_at"]:
         rows.append(f"  ledger      {printing.counts(batch['ledger'])}")
     if batch["branch"]:
@@ -71,7 +73,8 @@ def _queue_text(data: dict[str, Any]) -> str:
 def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
     jobs = batch["jobs"]
     over = jobs["done"] + jobs["cancelled"]
-    state = "paused" if batch["paused"] else batch["state"] if batch["window_open"] else "outside its window"
+    state = batch["state"] if batch["window_open"] else "outside its window"
+    state = f"stopped: {batch['stopped']}" if batch["stopped"] else "paused" if batch["paused"] else state
     at_work = jobs["total"] - jobs["queued"] - over
     return batch["id"], state, jobs["total"], jobs["queued"], at_work, over, printing.counts(batch["outcomes"])
 

@@ -41,7 +41,8 @@ VERBS = {
 HIDDEN = {"complete": "completion:complete"}
 
 EPILOG = """Exit codes: 0 done as asked; 1 ran, some jobs failed; 2 usage or configuration; 3 daemon unreachable;
-4 refused; 5 no such thing; 124 wait timed out; 130 and 143 signals."""
+4 refused; 5 no such thing; 6 stopped by its budget; 7 stopped by a limit or a login; 124 wait timed out; 130 and 143
+signals."""
 
 
 class Verb(TyperCommand):

@@ -12,10 +12,11 @@ from supervisor.cli.patience import Patience
 from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
 
-DONE, SOME_FAILED, TIMED_OUT = 0, 1, 124
+DONE, SOME_FAILED, OUT_OF_BUDGET, NEEDS_A_PERSON, TIMED_OUT = 0, 1, 6, 7, 124
 UNWELL = ("blocked", "failed", "timed-out", "stalled", "lost", "cancelled")
-#: between two looks, if no event says that it is over
-LOOK_SECONDS = 60.0
+#: between two looks, if no event says that it is over; and while the last agents of one that is stopped go home
+LOOK_SECONDS, STOPPED_SECONDS = 60.0, 2.0
+AT_WORK = ("launching", "running", "collecting", "verifying", "parked")
 
 
 def wait(
@@ -23,9 +24,10 @@ def wait(
     batch: Annotated[str | None, BATCH] = None,
     timeout: Annotated[float | None, TIMEOUT] = None,
 ) -> None:
-    """Wait until a batch is over. Exits 0 when all went well, 1 when some jobs did not.
+    """Wait until a batch is over. Exits 0 when all went well, 1 when some jobs did not, 6 when its budget was spent.
 
-    Without BATCH, for the one submitted last. A daemon that restarts meanwhile is waited for.
+    Exits 7 when it can't go on without a person, because a login is refused or a credit used up: then see
+    `supervisorctl status`. Without BATCH, for the one submitted last. A daemon that restarts meanwhile is waited for.
 
     Example: supervisorctl wait --timeout 3600
     """
@@ -34,10 +36,20 @@ def wait(
     meant = session.batch_or_latest(client, batch)
     data = until_over(client, meant, float("inf") if timeout is None else time.monotonic() + timeout)
     here.show(data, batch_text(data["batch"]))
-    raise typer.Exit(TIMED_OUT if data["batch"]["finished_at"] is None else code(data["batch"]))
+    raise typer.Exit(code(data["batch"]) if is_over(data["batch"]) else TIMED_OUT)
+
+
+def is_over(batch: dict[str, Any]) -> bool:
+    """Also when it could go on, but not before a person has seen to it, and nobody is at work any more."""
+    needs_a_person = batch.get("stopped") not in (None, "budget") and not any(
+        batch["jobs"][state] for state in AT_WORK
+    )
+    return batch["finished_at"] is not None or needs_a_person
 
 
 def code(batch: dict[str, Any]) -> int:
+    if batch.get("stopped"):  # a batch that an older version sealed does not say
+        return OUT_OF_BUDGET if batch["stopped"] == "budget" else NEEDS_A_PERSON
     return SOME_FAILED if any(batch["outcomes"].get(outcome) for outcome in UNWELL) else DONE
 
 
@@ -50,9 +62,10 @@ def until_over(client: Client, batch: str, ends: float) -> dict[str, Any]:
             data = client.get(f"/v1/batches/{quoted(batch)}")
             patience.reward()
             left = ends - time.monotonic()
-            if data["batch"]["finished_at"] is not None or left <= 0:
+            if is_over(data["batch"]) or left <= 0:
                 return data
-            _until_finished(client, batch, last[-1]["seq"] if last else 0, min(left, LOOK_SECONDS))
+            within = min(left, STOPPED_SECONDS if data["batch"]["stopped"] else LOOK_SECONDS)
+            _until_finished(client, batch, last[-1]["seq"] if last else 0, within)
         except Unreachable as away:
             patience.wait(away, until=ends)
 
@@ -62,7 +75,7 @@ def _until_finished(client: Client, batch: str, after: int, within: float) -> No
     ends = time.monotonic() + within
     try:
         for event in client.events(after, batch=batch, timeout=within):
-            if event.get("kind") in ("batch-finished", "batch-sealed") or time.monotonic() > ends:
+            if event.get("kind") in ("batch-finished", "batch-sealed", "batch-stopped") or time.monotonic() > ends:
                 return
     except Unreachable:
         return

@@ -112,7 +112,10 @@ class BatchView(BaseModel):
     ledger: dict[str, int]
     tokens: dict[str, int]
     attention: list[dict[str, Any]]
-    #: what partial integrations have made; a batch that was sealed by an older version says nothing of these two
+    #: a batch that was sealed by an older version says nothing of what follows
+    #: why no agent is started any more: by its budget for good, otherwise until a person has seen to it
+    stopped: Literal["budget", "login", "credit"] | None = None
+    #: what partial integrations have made
     so_far: dict[str, Any] | None = None
     problems: list[str] = []
 

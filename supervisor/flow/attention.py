@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
+from supervisor.flow import stopping
 from supervisor.flow.lifecycle import attempt_of, closed, item, job_of, key_of, unless_hindered
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
@@ -38,6 +39,10 @@ TOLD: Mapping[str, str] = {
     ),
     "silent": f"You have shown no activity for a long time. If you are done or stuck, {_END}",
     "parked": f"No: nobody is here to permit it. Go on without it, or say in the outcome what blocks you; {_END}",
+    "budget": (
+        "The token budget of your batch is spent, so stop here: take back what is half done, say in the outcome what "
+        f"is left, and within {stopping.WRAP_UP_SECONDS / 60:.0f} minutes {_END}"
+    ),
 }
 
 
@@ -54,6 +59,11 @@ def look(state: State, key: AttemptKey, now: float) -> Effect:
         return Note(ev.AgentStalled(now, *key, detail=f"asked for permission and got none: {job.detail}"))
     quiet = now - (attempt.quiet_since or now)
     return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s, although it was told"))
+
+
+def wrap_up(state: State, key: AttemptKey, now: float) -> Effect:
+    """Whatever it is doing: it has some minutes more."""
+    return Nudge(ev.NudgeStarted(now, *key, reason="budget"), state.attempts[key], TOLD["budget"])
 
 
 def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
@@ -103,6 +113,9 @@ def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
     if event.reason in attempt.nudges:
         raise ImpossibleTransition(f"{attempt.key} was told that it is {event.reason} already")
     attempt = replace(attempt, nudges=attempt.nudges | {event.reason}, nudged_at=event.at)
+    if event.reason == "budget":
+        state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
+        return state.put(("cancel", event.batch, event.job), event.at + stopping.WRAP_UP_SECONDS)
     stall = state.batches[event.batch].profile.stall_timeout_seconds
     due = max(event.at + stall / 2, (attempt.quiet_since or event.at) + stall)
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
@@ -155,7 +168,7 @@ def on_usage_counted(state: State, event: ev.UsageCounted) -> State:
     batch, more = state.batches[event.batch], told - attempt.usage
     job = batch.job(event.job)
     batch = replace(batch.with_job(replace(job, usage=job.usage + more)), usage=batch.usage + more)
-    return state.with_batch(batch).with_attempt(replace(attempt, usage=told))
+    return stopping.spent(state.with_batch(batch).with_attempt(replace(attempt, usage=told)), batch, event.at)
 
 
 def usage_counted(at: float, key: AttemptKey, usage: Usage) -> ev.UsageCounted:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import partial, queue
+from supervisor.flow import partial, queue, stopping
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
@@ -26,11 +26,13 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
     BatchState.RUNNING: {
         ev.BatchCancelled: BatchState.CANCELLED,
         ev.IntegrationStarted: BatchState.INTEGRATING,
+        ev.BatchStopped: BatchState.RUNNING,
         ev.PartialWanted: BatchState.RUNNING,
         ev.PartialStarted: BatchState.RUNNING,
         **dict.fromkeys(_PARTIAL, BatchState.RUNNING),
     },
     BatchState.INTEGRATING: {
+        ev.BatchStopped: BatchState.INTEGRATING,
         ev.IntegrationResumed: BatchState.INTEGRATING,
         ev.IntegrationFailed: BatchState.INTEGRATING,
         ev.JudgementWanted: BatchState.INTEGRATING,
@@ -89,13 +91,21 @@ def on_paused(state: State, event: ev.BatchPaused) -> State:
 
 
 def on_resumed(state: State, event: ev.BatchResumed) -> State:
-    return state.with_batch(replace(_steered(state, event), paused=False))
+    return state.with_batch(stopping.resumed(replace(_steered(state, event), paused=False)))
+
+
+def on_stopped(state: State, event: ev.BatchStopped) -> State:
+    """With its budget spent, what nothing has happened to is over."""
+    state = stopping.stopped(state, event, _batch(state, event))
+    return queue.drained(state, state.batches[event.batch], event.at)
 
 
 def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
     """The jobs that nothing has happened to are cancelled with it; the others by events of their own."""
     batch = _batch(state, event)
-    state = state.with_batch(batch).drop(("window", batch.id)).drop(("integrate", batch.id))
+    state = state.with_batch(batch)
+    for what in ("window", "integrate", "stop"):
+        state = state.drop((what, batch.id))
     state = partial.cancelled(state, batch)
     return queue.drained(state, state.batches[batch.id], event.at)
 
@@ -181,7 +191,9 @@ def on_finished(state: State, event: ev.BatchFinished) -> State:
     batch = replace(_batch(state, event), finished_at=event.at)
     if event.ledger:
         batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)))
-    state = state.with_batch(batch).drop(("finish", batch.id)).drop(("integrate", batch.id))
+    state = state.with_batch(batch)
+    for what in ("finish", "integrate", "stop"):
+        state = state.drop((what, batch.id))
     return state if batch.agents else state.put(("seal", batch.id), event.at)
 
 
@@ -209,6 +221,8 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     batch = _steered(state, event)
     if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
         raise ImpossibleTransition(f"batch {batch.id} is {batch.state}")
+    if batch.is_spent:
+        raise ImpossibleTransition(f"batch {batch.id} has nothing left to spend")
     job = job_of(state, event)
     job = replace(
         job, ending=None, outcome=None, detail="", claim="", retries_used=0, failed_launches=0, ended_at=None
@@ -237,6 +251,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.BatchSubmitted: on_submitted,
     ev.BatchPaused: on_paused,
     ev.BatchResumed: on_resumed,
+    ev.BatchStopped: on_stopped,
     ev.BatchCancelled: on_cancelled,
     ev.WindowOpened: on_window_opened,
     ev.WindowClosed: on_window_closed,

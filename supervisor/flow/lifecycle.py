@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import queue, slots
+from supervisor.flow import queue, slots, stopping
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.job import Ending, How, Job, JobState
@@ -112,6 +112,9 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
         ev.AgentReleased: None,
     },
 }
+
+#: what is on the agenda for an agent that lives, and no more when it is to end
+_OF_LIVE_AGENTS = ("time-out", "quiet", "wrap-up")
 
 #: These say that mngr made no agent, so the job need not wait for it to be put away.
 NOTHING_LAUNCHED = frozenset({"provider", "refused", "missing"})
@@ -240,16 +243,20 @@ def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
     attempt = replace(_moved(attempt, event), tries=0)
     hindered = job.hindered + (ending.how is How.HINDERED)
     state = state.with_job(event.batch, replace(job, ending=ending, hindered=hindered)).with_attempt(attempt)
-    for due in (item("time-out", key), item("quiet", key), ("cancel", event.batch, event.job)):
+    for due in (*(item(what, key) for what in _OF_LIVE_AGENTS), ("cancel", event.batch, event.job)):
         state = state.drop(due)
+    if ending.how is How.HINDERED:
+        state = stopping.hindered(state, state.batches[event.batch], job, event.at)
     return state.put(item("collect", key), event.at)
 
 
 def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
     """What waits, or is being verified, ends at once; a live agent is rescued and put away first."""
     job = job_of(state, event)
-    before = state.batches[event.batch].job(event.job)
-    ending = Ending(How.CANCELLED, f"cancelled by {event.author}" if event.author else "cancelled")
+    state = state.drop(("cancel", event.batch, event.job))
+    batch = state.batches[event.batch]
+    why = f"cancelled by {event.author}" if event.author else batch.stop_detail if batch.is_spent else "cancelled"
+    before, ending = batch.job(event.job), Ending(How.CANCELLED, why)
     if before.ending is not None and before.ending.how is How.CANCELLED:
         ending = before.ending
     if before.state is JobState.COLLECTING and before.ending is not None and before.ending.how is How.PUBLISHED:

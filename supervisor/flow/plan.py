@@ -7,7 +7,7 @@ Launches are asked for one at a time, because each changes what the next may be.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, settle, slots, window
+from supervisor.flow import attention, batches, lifecycle, settle, slots, stopping, window
 from supervisor.flow.integration import so_far
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
@@ -66,6 +66,10 @@ def _quiet(state: State, item: Item, now: float) -> Effect:
     return attention.look(state, _key(item), now)
 
 
+def _wrap_up(state: State, item: Item, now: float) -> Effect:
+    return attention.wrap_up(state, _key(item), now)
+
+
 def _settle(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
     return Note(settle.settled(batch, batch.job(int(item[2])), now))
@@ -85,6 +89,10 @@ def _integrate(state: State, item: Item, now: float) -> Effect:
         return Integrate(ev.IntegrationResumed(now, batch.id, batch.integrations), batch.id, batch.integrations)
     number = batch.integrations + 1
     return Integrate(ev.IntegrationStarted(now, batch.id, number), batch.id, number)
+
+
+def _stop(state: State, item: Item, now: float) -> Effect:
+    return Note(stopping.due(state.batches[str(item[1])], now))
 
 
 def _straggle(state: State, item: Item, now: float) -> Effect:
@@ -125,10 +133,12 @@ _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "release": _release,
     "time-out": _time_out,
     "quiet": _quiet,
+    "wrap-up": _wrap_up,
     "settle": _settle,
     "ready": _ready,
     "cancel": _cancel,
     "integrate": _integrate,
+    "stop": _stop,
     "straggle": _straggle,
     "partial": _partial,
     "finish": _finish,

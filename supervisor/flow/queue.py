@@ -32,9 +32,10 @@ def _withdrawn(batch: Batch, number: int) -> Batch:
 def ended(state: State, event: ev.JobEvent, job: Job) -> State:
     """The state with this job over. With the last one the batch is drained, and its integration is due."""
     job = replace(job, ended_at=event.at)
-    state = state.drop(("settle", event.batch, event.job))
     batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
-    state = state.drop(("ready", batch.id, job.number)).with_batch(batch)
+    state = state.with_batch(batch)
+    for what in ("settle", "ready", "cancel"):
+        state = state.drop((what, batch.id, job.number))
     state = straggled(state, batch, job, event.at)
     return drained(state, state.batches[batch.id], event.at)
 

@@ -42,6 +42,12 @@ def _job_state(batch: Batch, number: int) -> JobState:
     return batch.job(number).state
 
 
+def _has_means(batch: Batch) -> None:
+    if batch.is_spent:
+        hint = "submit the tests that are left, with a larger `budget_tokens` in their profile"
+        raise Refused(f"batch {batch.id} can't go on: {batch.stop_detail}", hint=hint)
+
+
 def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
     if (known := state.batches.get(request.batch)) is not None:
         if known.tests == request.tests and known.base == request.base:
@@ -104,6 +110,7 @@ def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
     batch = _open_batch(state, request.batch)
     if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
         raise Refused(f"batch {batch.id} is {batch.state}: its jobs can't go again", hint="submit the tests again")
+    _has_means(batch)
     if request.job:
         if not _job_state(batch, request.job).is_over:
             return []
@@ -143,7 +150,8 @@ def _resume(state: State, request: rq.Resume, at: float) -> list[ev.Event]:
     if not request.batch:
         return [ev.QueueResumed(at, author=request.author)] if state.paused else []
     batch = _open_batch(state, request.batch)
-    return [ev.BatchResumed(at, batch.id, author=request.author)] if batch.paused else []
+    _has_means(batch)
+    return [ev.BatchResumed(at, batch.id, author=request.author)] if batch.paused or batch.stopped else []
 
 
 def _set_slots(state: State, request: rq.SetSlots, at: float) -> list[ev.Event]:

@@ -1,6 +1,6 @@
 """Whether a job whose attempt has ended goes again, and if not, what its outcome is."""
 
-from supervisor.flow import slots
+from supervisor.flow import slots, stopping
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import Ending, How, Job
@@ -28,7 +28,10 @@ def settled(batch: Batch, job: Job, at: float) -> ev.JobRequeued | ev.JobEnded:
     if batch.state is BatchState.CANCELLED:
         ending = Ending(How.CANCELLED, "its batch was cancelled")
     if (again := _again(batch, job, ending, at)) is not None:
-        return again
+        if not batch.is_spent:
+            return again
+        if not again.counts:  # nobody's fault, and there is nothing left to go again with
+            ending = Ending(How.CANCELLED, batch.stop_detail)
     return ev.JobEnded(at, batch.id, job.number, outcome=_OUTCOMES[ending.how], detail=ending.detail)
 
 
@@ -44,6 +47,8 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
     match ending.how:
         case How.INTERRUPTED:
             return requeued()
+        case How.HINDERED if job.hindrance in stopping.FOR_A_PERSON:
+            return requeued()  # its batch is stopped until somebody has seen to that
         case How.HINDERED:
             return requeued(min(HINDERED_SECONDS * 2.0 ** min(job.hindered - 1, 10), LONGEST_HINDERED_SECONDS))
         case How.UNLAUNCHED if ending.reason in slots.PROVIDER_FAULTS:

@@ -92,6 +92,8 @@ class Profile:
     #: its first launch; 0: never
     integrate_share: float = 0
     integrate_after_seconds: float = 0
+    #: of all its agents, cached ones and the integrator's counted; 0: none
+    budget_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,9 @@ class Batch:
     problems: tuple[str, ...] = ()
     state: BatchState = BatchState.QUEUED
     paused: bool = False
+    #: why no agent is started any more: "budget", for good; "login" or "credit", until a person has seen to it
+    stopped: str = ""
+    stop_detail: str = ""
     window_open: bool = True
     #: its first launch
     started_at: float | None = None
@@ -162,8 +167,7 @@ class Batch:
             return self.integrator
         if (job := self.touched.get(number)) is not None:
             return job
-        untouched = JobState.CANCELLED if self.state is BatchState.CANCELLED else JobState.QUEUED
-        return Job(number=number, test=self.tests[number - 1], state=untouched)
+        return Job(number=number, test=self.tests[number - 1], state=self.untouched)
 
     def jobs(self) -> Iterator[Job]:
         return (self.job(number) for number in range(1, len(self.tests) + 1))
@@ -184,8 +188,17 @@ class Batch:
 
     def count(self, state: JobState) -> int:
         counted = self.counts.get(state, 0)
-        untouched = JobState.CANCELLED if self.state is BatchState.CANCELLED else JobState.QUEUED
-        return counted + (len(self.tests) - len(self.touched) if state is untouched else 0)
+        return counted + (len(self.tests) - len(self.touched) if state is self.untouched else 0)
+
+    @property
+    def is_spent(self) -> bool:
+        """Its budget is: what nothing has happened to is not begun any more."""
+        return self.stopped == "budget"
+
+    @property
+    def untouched(self) -> JobState:
+        """What a job is that nothing has happened to."""
+        return JobState.CANCELLED if self.is_spent or self.state is BatchState.CANCELLED else JobState.QUEUED
 
     @property
     def is_drained(self) -> bool:
@@ -196,7 +209,7 @@ class Batch:
     @property
     def next_waiting(self) -> int | None:
         """The job to launch next. One that goes again comes first: it is the straggler of the batch."""
-        if self.state is BatchState.CANCELLED:
+        if self.stopped or self.state is BatchState.CANCELLED:
             return None
         if self.again:
             return self.again[0]

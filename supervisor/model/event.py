@@ -122,6 +122,15 @@ class BatchResumed(BatchEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class BatchStopped(BatchEvent):
+    """It starts no more agents: for good when its budget is spent, otherwise until a person says that it goes on."""
+
+    #: "budget", "login" or "credit"
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BatchCancelled(BatchEvent):
     author: str = ""
 
@@ -338,7 +347,7 @@ class AgentStirred(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class NudgeStarted(AttemptEvent):
-    #: "waiting", "silent" or "parked"
+    #: "waiting", "silent", "parked" or "budget"
     reason: str
 
 
@@ -373,7 +382,7 @@ class JobUnparked(AttemptEvent):
 class AgentHindered(AttemptEvent):
     """The last word in its transcript is that its provider says no; with "" it is so no more."""
 
-    #: "limit", "overload" or "login"
+    #: "limit", "overload", "login" or "credit"
     problem: str
     detail: str = ""
 

@@ -53,7 +53,8 @@ class Job:
     retries_used: int = 0
     #: launches that failed in a row
     failed_launches: int = 0
-    #: what its agent's provider said no with, while that is the last word: "limit", "overload" or "login"
+    #: what its agent's provider said no with, while that is the last word: "limit", "overload", "login" or
+    #: "credit"
     hindrance: str = ""
     #: attempts that ended so
     hindered: int = 0

@@ -49,6 +49,8 @@ class BatchFacts:
     #: from its submission to its end, or until now
     seconds: float
     pull_request: str = ""
+    #: why it started no more agents
+    stopped: str = ""
     #: what the last partial integration came to
     so_far: SoFar | None = None
 

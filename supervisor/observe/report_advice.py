@@ -54,6 +54,8 @@ def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history
         yield f"Answer {_count(len(parked), 'agent')} that asked for permission: `mngr connect {parked[0].agent}`."
     if history.hindrances.get("login"):
         yield "Log the agents in again: their provider refused them."
+    if history.hindrances.get("credit"):
+        yield "Top up the credit of the agents: their provider wants to be paid."
     if limits := history.hindrances.get("limit"):
         yield f"Take fewer slots, or a later window: the provider's limit stopped agents {_times(limits)}."
 

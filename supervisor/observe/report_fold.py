@@ -202,6 +202,7 @@ def _facts(batch: Batch, history: History, now: float) -> BatchFacts:
         finished_at=rfc3339(batch.finished_at),
         seconds=round((batch.finished_at or now) - batch.created_at, 1),
         pull_request=history.pull_request,
+        stopped=batch.stop_detail,
         so_far=batch.so_far,
     )
 

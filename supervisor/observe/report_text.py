@@ -32,6 +32,8 @@ def _head(report: Report) -> Iterator[str]:
     batch, tokens = report.batch, report.tokens
     yield f"batch {batch.id}: {batch.state}, {duration(batch.seconds)}, profile {line(batch.profile)}"
     yield f"  repository  {line(batch.repo)} at {batch.base[:12]}"
+    if batch.stopped:
+        yield f"  stopped     {line(batch.stopped)}"
     yield f"  submitted   {report.submitted}: {_counts(report.counts)}"
     if any(report.ledger.values()):
         yield f"  ledger      {_counts(report.ledger)}"

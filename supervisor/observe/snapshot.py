@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from supervisor.model.batch import Batch, BatchState
+from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
@@ -89,6 +89,7 @@ def summary(batch: Batch) -> View:
         "author": batch.author,
         "priority": batch.priority,
         "paused": batch.paused,
+        "stopped": batch.stopped or None,
         "window_open": batch.window_open,
         "created_at": rfc3339(batch.created_at),
         "finished_at": rfc3339(batch.finished_at),
@@ -130,7 +131,7 @@ def _outcome(job: Job) -> Outcome | None:
 
 def _outcomes(batch: Batch) -> dict[str, int]:
     found = Counter(_outcome(job) for job in batch.touched.values())
-    untouched = len(batch.tests) - len(batch.touched) if batch.state is BatchState.CANCELLED else 0
+    untouched = len(batch.tests) - len(batch.touched) if batch.untouched is JobState.CANCELLED else 0
     return {outcome.value: found[outcome] for outcome in Outcome} | {
         Outcome.CANCELLED.value: found[Outcome.CANCELLED] + untouched
     }
@@ -152,8 +153,16 @@ def _attention(batch: Batch) -> Iterator[View]:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
         elif job.hindrance and not job.state.is_over:
             yield _entry(job.hindrance, batch, job, job.detail or "its model's provider says no")
+    if batch.stopped:
+        yield {"kind": "stopped", "batch": batch.id, "message": _stopped(batch)}
     for problem in _untold(batch):
         yield {"kind": "integration", "batch": batch.id, "message": problem}
+
+
+def _stopped(batch: Batch) -> str:
+    if batch.is_spent or batch.finished_at is not None:
+        return batch.stop_detail
+    return f"{batch.stop_detail}: when that is settled, `supervisorctl resume {batch.id}`"
 
 
 def _so_far(batch: Batch) -> View | None:

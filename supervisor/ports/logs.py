@@ -19,7 +19,7 @@ class Sight:
     #: it asks for permission
     asks: bool | None = None
     usage: Usage = NOTHING
-    #: what its model's provider said no with, where that is the last word: "limit", "overload" or "login"
+    #: what its model's provider said no with, where that is the last word: "limit", "overload", "login" or "credit"
     problem: str = ""
     detail: str = ""
 

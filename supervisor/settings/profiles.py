@@ -23,9 +23,10 @@ def resolve(settings: Settings, name: str) -> Profile:
         raise Misconfigured(f'profile {name} has agent = "command" but no command', hint="give its argv as `command`")
     if table.agent != "claude" and "agent_args" not in table.model_fields_set:
         table = table.model_copy(update={"agent_args": ()})  # the default ones are claude's
-    values = table.model_dump(exclude={"inherits", "select", "budget_tokens", "integrate_at"})
+    values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
     early = table.integrate_at
     values |= {"integrate_share": early.share or 0.0, "integrate_after_seconds": early.after or 0.0}
+    values["budget_tokens"] = table.budget_tokens or 0
     return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
 
 

@@ -176,6 +176,8 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.later(3600)
     story.attempt(ev.LaunchSucceeded, batch, 2, host_id="host-1")
     _published_and_verified(story, batch, 2)
+    story.batch(ev.BatchStopped, batch, reason="login", detail="the model's provider refuses the login")
+    story.batch(ev.BatchResumed, batch, author="ana")
     story.attempt(ev.AgentStalled, batch, 3, detail="nothing for 600 s")
     _rescued(story, batch, 3)
     story.batch(ev.JudgementWanted, batch, number=2, why="2 fixes to rank")

@@ -84,7 +84,7 @@ def test_a_claude_that_is_stopped_amid_its_turn_is_counted_from_its_own_transcri
         ("Invalid API key · Fix external API key", "login"),
         ("OAuth token has expired · Please run /login", "login"),
         ("API Error: 529 Overloaded. This is a server-side issue", "overload"),
-        ("Credit balance is too low", "limit"),
+        ("Credit balance is too low", "credit"),
         ("API Error: Connection error.", "overload"),
         ("No response requested.", ""),
     ],

@@ -26,7 +26,7 @@ STEPS = {
     "cache_read_input_tokens": (30_000, 7),
     "cache_creation_input_tokens": (200, 11),
 }
-ERRORS = {429: "rate_limit_error", 529: "overloaded_error"}
+ERRORS = {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 _TASK = re.compile(r"Your task is the test `([^`]+)`")
 
 
@@ -61,6 +61,7 @@ class Model:
     url: str = ""
     answers: list[Answer] = field(default_factory=list)
     refused: Counter[tuple[str, int]] = field(default_factory=Counter)
+    accepts_everybody: bool = False
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -82,7 +83,7 @@ class Model:
         status, times = turn.refuses
         with self._lock:
             self.refused[test, number] += 1
-            return status if self.refused[test, number] <= times else 0
+            return status if self.refused[test, number] <= times and not self.accepts_everybody else 0
 
     def answer(self, test: str) -> tuple[int, Mapping[str, int]]:
         with self._lock:

@@ -129,7 +129,8 @@ async def test_drain_waits_for_the_last_agent(tmp_path: Path) -> None:
         assert ((await draining).code, api.loop.state.pause_reason) == (0, "draining")
 
 
-async def test_an_interrupt_ends_the_waiting_and_not_the_drain(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_ends_the_waiting_and_not_the_drain(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     async with served(tmp_path) as api:
         await api.submit(*TESTS)
         env = environment(tmp_path, SUPERVISOR_SOCKET=str(api.socket))
@@ -138,8 +139,9 @@ async def test_an_interrupt_ends_the_waiting_and_not_the_drain(tmp_path: Path) -
         )
         assert draining.stderr is not None
         await draining.stderr.readline()
-        draining.send_signal(signal.SIGINT)
-        assert await draining.wait() == 130
+        draining.send_signal(sent)
+        ended = await draining.wait()
+        assert (ended if ended >= 0 else 128 - ended) == code, "as a shell tells it"
         assert api.loop.state.paused
 
 

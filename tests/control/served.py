@@ -34,6 +34,8 @@ from tests.adapters.agent_clone import commit, git
 CONFIG = """
 [profiles.nowhere]
 pytest = ["/nowhere/python", "-m", "pytest"]
+[profiles.frugal]
+budget_tokens = 1000
 [profiles.hasty]
 test_timeout_seconds = 0.5
 [profiles.bare]

@@ -184,7 +184,7 @@ class Historian:
     def _launched(self, before: State, event: ev.LaunchStarted) -> None:
         batch, pool, life = before.batches[event.batch], before.pools[event.pool], self.jobs[event.batch, event.job]
         assert pool.busy < pool.slots, "launched above the slots"
-        assert not any((before.paused, batch.paused, pool.resting))
+        assert not any((before.paused, batch.paused, batch.stopped, pool.resting))
         assert batch.window_open
         assert not batch.profile.slots or batch.busy < batch.profile.slots
         assert not life.over
@@ -229,13 +229,13 @@ class Historian:
         """Nobody is told anything twice, or while it works."""
         attempt = before.attempts[key_of(event)]
         assert event.reason not in attempt.nudges
-        assert attempt.quiet_since is not None or event.reason == "parked"
+        assert attempt.quiet_since is not None or event.reason in ("parked", "budget")
 
     def _deserved(self, batch: Batch, event: ev.JobEnded, life: Lives) -> None:
         """A job is given up only for faults of its own, and only after all the tries it has."""
         ending = batch.job(event.job).ending
         assert ending is not None
-        if event.outcome in (Outcome.LOST, Outcome.STALLED):
+        if event.outcome in (Outcome.LOST, Outcome.STALLED) and not batch.is_spent:
             assert life.crashes == batch.profile.retries + 1
         if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
             assert ending.reason not in EXCUSED

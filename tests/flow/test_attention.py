@@ -89,7 +89,7 @@ def test_stalls_use_up_the_retries_and_then_the_job_is_stalled() -> None:
     assert [event.outcome for event in world.told(ev.JobEnded)] == ["stalled"]
 
 
-@pytest.mark.parametrize("problem", ["limit", "overload", "login"])
+@pytest.mark.parametrize("problem", ["limit", "overload"])
 def test_a_hindered_agent_costs_no_retry_and_goes_again_later(problem: str) -> None:
     world = live(Profile(stall_timeout_seconds=600, retries=0))
     for attempt in (1, 2, 3):

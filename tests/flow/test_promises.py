@@ -43,6 +43,7 @@ SAID: tuple[Callable[..., ev.AttemptEvent], ...] = (
     ev.JobParked,
     ev.JobUnparked,
     partial(ev.AgentHindered, problem="limit"),
+    partial(ev.AgentHindered, problem="login"),
     partial(ev.AgentHindered, problem=""),
     partial(ev.UsageCounted, input=3, output=1, model="m"),
     partial(ev.UsageCounted, input=5, output=2, cached=1, errors=1),
@@ -77,6 +78,7 @@ profiles = st.builds(
     on_parked=st.sampled_from(["notify", "deny", "time-out"]),
     integrate_share=st.sampled_from([0.0, 0.3, 0.7]),
     integrate_after_seconds=st.sampled_from([0.0, 0.0, 20.0]),
+    budget_tokens=st.sampled_from([0, 0, 4, 9]),
 )
 
 
@@ -244,6 +246,7 @@ class Promises(RuleBasedStateMachine):
         self.plans()
         for batch in world.state.in_order():
             cancelled = batch.state is BatchState.CANCELLED
+            self.ask(rq.Resume(batch.id))  # it may have been stopped while another ran
             world.run(batch.id)
             assert self.historian.integrations[batch.id] == (0 if cancelled else 1)
         assert not world.state.batches

@@ -28,7 +28,7 @@ class Asking:
 
     async def judgement(self, batch: Batch, desk: Desk, works: Sequence[Work], done: Integrated) -> Judgement | None:
         """None where nothing is left to judge."""
-        if not batch.profile.integrator:
+        if not batch.profile.integrator or batch.is_spent:
             return None
         raised = await asyncio.to_thread(lambda: tuple(self._raised(batch)))
         asked = questions(done.changes, done.commits, raised)

@@ -34,8 +34,9 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\
 
 #: What a provider says no with, as claude writes it down in place of an answer; the first that matches.
 PROBLEMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("credit", re.compile(r"credit balance|payment required|\b402\b", re.IGNORECASE)),
     ("login", re.compile(r"invalid api key|/login|not logged in|oauth|authenticat|\b40[13]\b", re.IGNORECASE)),
-    ("limit", re.compile(r"\b429\b|rate.?limit|\blimit\b|quota|credit balance", re.IGNORECASE)),
+    ("limit", re.compile(r"\b429\b|rate.?limit|\blimit\b|quota", re.IGNORECASE)),
     ("overload", re.compile(r"^API Error|overloaded|\b5\d\d\b|server error|connection|timed? ?out", re.IGNORECASE)),
 )
 _SYNTHETIC = "<synthetic>"
