@@ -115,8 +115,12 @@ class Watch:
         while True:
             await asyncio.sleep(self._rhythm.signs)
             live = {a.agent_id: a for a in self._live("local") if a.key not in self._told}
-            if live and await self._signs.missing(live.keys()):
-                self.suspect("local")
+            if live and (missing := await self._signs.missing(live.keys())):
+                # Most have just published, and ended with that: only of the others mngr has something to say.
+                found = await self._collector.published([live[agent_id] for agent_id in missing])
+                self._published(found - self._told)
+                if any(live[agent_id].key not in self._told for agent_id in missing):
+                    self.suspect("local")
 
     # --- hints
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import pickle
 import signal
@@ -10,12 +11,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import psutil
 import pytest
 
-from supervisor.adapters.mngr import MngrAgents
+from supervisor.adapters.mngr import MngrAgents, fork_server
 from supervisor.adapters.mngr.calls import Answer, Calls
 from supervisor.adapters.mngr.plain import PlainTransport
 from supervisor.adapters.mngr.warm import CLOSE_SECONDS, WarmTransport
@@ -209,3 +211,33 @@ async def test_the_real_mngr_answers_the_same_through_the_fork_server() -> None:
             assert (await agents.facts()).transport == "warm"
         plain = PlainTransport(box.settings)
         assert await answers(box, WarmTransport(box.settings, plain)) == await answers(box, plain)
+
+
+def test_what_never_changes_is_found_out_once_by_whatever_name_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    home, user = ModuleType("sv_home"), ModuleType("sv_user")
+    asked: list[tuple[object, ...]] = []
+
+    def look(*about: object, **more: object) -> int:
+        asked.append((*about, *more.values()))
+        return len(asked)
+
+    for module in (home, user):
+        monkeypatch.setattr(module, "look", look, raising=False)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    fork_server.put_in_place(home.look, fork_server.asked_once)
+
+    assert (home.look(None, "group"), user.look(start=None, cg="another")) == (1, 1)
+    assert (user.look("/there", "group"), home.look("/there", "group")) == (2, 2)
+    assert asked == [(None, "group"), ("/there", "group")]
+
+
+def test_a_mngr_without_the_spared_names_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fork_server, "CONSTANT", (("json", "no_such_function"), ("no_such_module", "it")))
+    monkeypatch.setattr(fork_server, "ASKED_AGAIN", ("no_such_module", "it"))
+    monkeypatch.setattr(fork_server, "UNREAD", ("json", "JSONEncoder", "no_such_method"))
+    before = vars(json.JSONEncoder).copy()
+
+    fork_server.spare_calls()
+
+    assert vars(json.JSONEncoder) == before
