@@ -151,7 +151,7 @@ def _attention(batch: Batch) -> Iterator[View]:
     for job in (*batch.touched.values(), *([batch.integrator] if batch.integrator else [])):
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
-        elif job.hindrance and not job.state.is_over:
+        elif job.hindrance not in ("", batch.stopped) and not job.state.is_over:
             yield _entry(job.hindrance, batch, job, job.detail or "its model's provider says no")
     if batch.stopped:
         yield {"kind": "stopped", "batch": batch.id, "message": _stopped(batch)}

@@ -62,6 +62,7 @@ async def test_a_login_that_is_refused_and_given_again(tmp_path: Path) -> None:
 
         waited = await waiting
         assert (waited.code, f"`supervisorctl resume {batch}`" in waited.out) == (7, True)
+        assert waited.out.count("attention") == 1, "said once, and not of each job"
         assert "refuses the login (Invalid API key)" in waited.out
         assert (await following).code == 7
         assert (await ctl(tmp_path, "wait", batch)).code == 7, "also when it is stopped already"

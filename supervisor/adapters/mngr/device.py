@@ -7,7 +7,7 @@ Traps of mngr that are handled here, each measured:
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -21,6 +21,7 @@ from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
 from supervisor.adapters.mngr.plain import PlainTransport, resolved
 from supervisor.adapters.mngr.pulling import pull_argv, settled
 from supervisor.adapters.mngr.settings import MngrSettings
+from supervisor.adapters.mngr.together import Act, Together
 from supervisor.adapters.mngr.warm import WarmTransport
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, MngrFacts, SeenAgent
@@ -43,6 +44,7 @@ class MngrAgents:
         self._creating = 0
         self._sweeping = asyncio.Lock()
         self._until_sweep = SWEEP_EVERY
+        self._destroying = Together(self._destroy_surely)
         self._closing = asyncio.Event()
 
     async def facts(self) -> MngrFacts:
@@ -137,7 +139,7 @@ class MngrAgents:
         await self._without_unknown(self._stop, addresses, answer)
 
     async def destroy(self, addresses: Sequence[AgentAddress]) -> None:
-        await self._each_provider(self._destroy_surely, addresses)
+        await self._each_provider(self._destroying, addresses)
         self._until_sweep -= len(addresses)
         if self._until_sweep <= 0:
             for provider in {address.provider for address in addresses}:
@@ -163,12 +165,7 @@ class MngrAgents:
             raise failed
         await self._without_unknown(self._destroy, addresses, answer)
 
-    async def _without_unknown(
-        self,
-        act: Callable[[Sequence[AgentAddress]], Coroutine[None, None, None]],
-        addresses: Sequence[AgentAddress],
-        answer: Answer,
-    ) -> None:
+    async def _without_unknown(self, act: Act, addresses: Sequence[AgentAddress], answer: Answer) -> None:
         """Do it again for those whose ids mngr did not name; where it named none, one by one."""
         if len(addresses) == 1:
             return
@@ -227,9 +224,7 @@ class MngrAgents:
     async def _steer(self, argv: Iterable[str], where: AgentAddress) -> Answer:
         return await self._run("steer", argv, provider=where.provider)
 
-    async def _each_provider(
-        self, act: Callable[[Sequence[AgentAddress]], Coroutine[None, None, None]], addresses: Sequence[AgentAddress]
-    ) -> None:
+    async def _each_provider(self, act: Act, addresses: Sequence[AgentAddress]) -> None:
         """One that is down must not hold up the others."""
         providers = {address.provider for address in addresses}
         batches = [[a for a in addresses if a.provider == p] for p in sorted(providers)]
