@@ -90,9 +90,11 @@ class Machine:
 
 @contextmanager
 def booted(scratch: Path) -> Iterator[Machine]:
-    """Skips, saying why, where nobody but root could do that; whatever else is missing is a failure."""
+    """Skips, saying why, where it is not permitted; whatever else is missing is a failure."""
     if os.geteuid() != 0:
         pytest.skip("only root can boot a systemd in namespaces of its own")
+    if refusal := _refusal(scratch):
+        pytest.skip(f"no systemd can be booted in namespaces here: {refusal}")
     group = f"agent-supervisor-test-{os.getpid()}"
     log = scratch / "boot.log"
     with log.open("w") as out:
@@ -124,6 +126,14 @@ def booted(scratch: Path) -> Iterator[Machine]:
         boot.wait()
         _remove_groups(scratch, group)
         shutil.rmtree(scratch)
+
+
+def _refusal(scratch: Path) -> str:
+    """What the kernel says to a process that wants a view of its own of mounts, processes and control groups."""
+    (view := scratch / "view").mkdir()
+    asked = ["unshare", "--mount", "--pid", "--cgroup", "--fork", "mount", "-t", "cgroup2", "cgroup2", str(view)]
+    said = subprocess.run(asked, stderr=subprocess.PIPE, text=True, check=False).stderr.strip()
+    return said if "permitted" in said or "denied" in said else ""
 
 
 def _closed_way_to(program: Path) -> list[Path]:
