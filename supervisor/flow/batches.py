@@ -167,7 +167,8 @@ def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
     if batch.integrator is not None:
         raise ImpossibleTransition(f"batch {batch.id} has had its integrator")
     batch = replace(batch, integrator=Job(INTEGRATOR, test=""), again=(INTEGRATOR,), window_open=True)
-    return state.with_batch(batch).drop(("integrate", batch.id))
+    state = state.with_batch(batch).drop(("integrate", batch.id))
+    return stopping.uncalled(state, batch, event.at)
 
 
 def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:

@@ -17,7 +17,7 @@ from supervisor.errors import ImpossibleTransition
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import Job, JobState
+from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.state import State
 
 #: hindrances that no waiting mends
@@ -71,6 +71,11 @@ def _wrapped_up(state: State, batch: Batch, at: float) -> State:
             case _:
                 pass
     return state
+
+
+def uncalled(state: State, batch: Batch, at: float) -> State:
+    """An integrator that was asked for before it was known that there is nothing left to pay it with."""
+    return state.put(("cancel", batch.id, INTEGRATOR), at) if batch.is_spent else state
 
 
 def resumed(batch: Batch) -> Batch:

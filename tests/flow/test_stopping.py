@@ -113,6 +113,17 @@ def test_the_integrator_s_agent_counts_too() -> None:
     assert world.run().told(ev.BatchFinished)
 
 
+def test_an_integrator_that_is_asked_for_too_late_is_not_called() -> None:
+    world = working(tests=1)
+    uses(world, 1000)
+    world.do(Nudge).publish(1).do(Collect, Verify, Release)
+    asked = world.pending(Integrate)[0]
+    world.answer(asked, ev.JudgementWanted(world.now, "b", asked.number, why="a conflict"))
+    assert not world.pending(Launch)
+    assert world.job(0).state is JobState.CANCELLED
+    assert world.do(Integrate, Release).told(ev.BatchFinished)
+
+
 def test_it_stays_spent_after_a_restart() -> None:
     world = uses(working(), 1000).do(Nudge).restart()
     assert world.batch().is_spent
