@@ -124,6 +124,14 @@ def test_an_integrator_that_is_asked_for_too_late_is_not_called() -> None:
     assert world.do(Integrate, Release).told(ev.BatchFinished)
 
 
+def test_a_branch_of_what_is_done_so_far_takes_what_will_not_be_begun_for_over() -> None:
+    world = working(tests=5, slots=2, integrate_share=0.5)
+    uses(world, 1000)
+    world.do(Nudge).publish(1).do(Collect, Verify)
+    assert [event.jobs for event in world.told(ev.PartialStarted)] == [(1, 3, 4, 5)]
+    assert world.run().told(ev.BatchFinished)
+
+
 def test_it_stays_spent_after_a_restart() -> None:
     world = uses(working(), 1000).do(Nudge).restart()
     assert world.batch().is_spent

@@ -13,7 +13,8 @@ from supervisor.model.batch import Batch
 
 
 def over(batch: Batch) -> tuple[int, ...]:
-    return tuple(sorted(number for number, job in batch.touched.items() if job.state.is_over))
+    """Also those that will not be begun any more, which bring nothing."""
+    return tuple(job.number for job in batch.jobs() if job.state.is_over)
 
 
 def bringing(batch: Batch) -> frozenset[int]:
@@ -26,6 +27,7 @@ def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
     was retried since is not over any more, and has no place here."""
     profile = replace(batch.profile, integrator=False)
     view = replace(batch, touched=Map(), counts=Map(), cursor=0, again=(), integrator=None, profile=profile)
+    view = replace(view, stopped="", stop_detail="")
     for number in jobs:
         if (job := batch.touched.get(number)) is not None and job.state.is_over:
             view = view.with_job(job)
