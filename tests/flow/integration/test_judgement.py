@@ -1,5 +1,6 @@
 """The integrator's agent is an attempt like any other, as job 0 of its batch: crash-safe, and never in the way."""
 
+import pytest
 from hypothesis import settings
 
 from supervisor.flow.requests import decide
@@ -115,3 +116,9 @@ TestJudgedPromises = JudgedPromises.TestCase
 TestJudgedPromises.settings = settings(
     Promises.TestCase.settings, max_examples=40, stateful_step_count=40, deadline=None
 )
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(600)
+class TestJudgedPromisesForLong(JudgedPromises.TestCase):  # type: ignore[misc,valid-type]
+    settings = settings(TestJudgedPromises.settings, max_examples=1000, stateful_step_count=60)
