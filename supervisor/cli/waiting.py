@@ -34,6 +34,7 @@ def wait(
     here = session.of(ctx)
     client = here.client
     meant = session.batch_or_latest(client, batch)
+    here.note(f"waiting for batch {meant}")
     data = until_over(client, meant, float("inf") if timeout is None else time.monotonic() + timeout)
     here.show(data, batch_text(data["batch"]))
     raise typer.Exit(code(data["batch"]) if is_over(data["batch"]) else TIMED_OUT)

@@ -71,6 +71,7 @@ def test_wait_over_a_restart(e2e: E2e, stage: Stage, held: str, daemon: Spawned)
         supervisorctl wait "$batch"
     """
     waiting = e2e.spawn('supervisorctl wait "$batch"', comment="who waits")
+    waiting.wait_for(f"waiting for batch {held}", PATIENCE_SECONDS)
     following = e2e.spawn('supervisorctl follow "$batch"', comment="who follows")
     following.wait_for("launch-succeeded", PATIENCE_SECONDS)
     e2e.run('kill "$daemon"', comment="stop the daemon")
