@@ -34,11 +34,12 @@ def follow(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> No
 
 
 def _lines(here: session.Session, batch: str) -> dict[str, Any]:
-    is_stopped = False
+    is_held = False
     for event in looking.followed(here.client, batch, 0):
         print(looking.event_text(event, as_json=here.json), flush=True)
-        is_stopped = event["kind"] == "batch-stopped" or (is_stopped and event["kind"] != "batch-resumed")
-        if event["kind"] == "batch-finished" or (is_stopped and waiting.is_over(_look(here.client, batch))):
+        if event["kind"] in ("batch-stopped", "batch-resumed"):
+            is_held = event.get("reason", "budget") != "budget"
+        if event["kind"] == "batch-finished" or (is_held and waiting.needs_a_person(_look(here.client, batch))):
             break
     return _look(here.client, batch)
 

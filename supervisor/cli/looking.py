@@ -75,8 +75,13 @@ def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
     over = jobs["done"] + jobs["cancelled"]
     state = batch["state"] if batch["window_open"] else "outside its window"
     state = f"stopped: {batch['stopped']}" if batch["stopped"] else "paused" if batch["paused"] else state
-    at_work = jobs["total"] - jobs["queued"] - over
-    return batch["id"], state, jobs["total"], jobs["queued"], at_work, over, printing.counts(batch["outcomes"])
+    counts = printing.counts(batch["outcomes"])
+    return batch["id"], state, jobs["total"], jobs["queued"], at_work(jobs), over, counts
+
+
+def at_work(jobs: dict[str, int]) -> int:
+    """How many of a batch's jobs neither wait nor are over."""
+    return jobs["total"] - jobs["queued"] - jobs["done"] - jobs["cancelled"]
 
 
 def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ import typer
 
 from supervisor.cli import session
 from supervisor.cli.arguments import BATCH, TIMEOUT
-from supervisor.cli.looking import batch_text
+from supervisor.cli.looking import at_work, batch_text
 from supervisor.cli.patience import Patience
 from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
@@ -16,7 +16,6 @@ DONE, SOME_FAILED, OUT_OF_BUDGET, NEEDS_A_PERSON, TIMED_OUT = 0, 1, 6, 7, 124
 UNWELL = ("blocked", "failed", "timed-out", "stalled", "lost", "cancelled")
 #: between two looks, if no event says that it is over; and while the last agents of one that is stopped go home
 LOOK_SECONDS, STOPPED_SECONDS = 60.0, 2.0
-AT_WORK = ("launching", "running", "collecting", "verifying", "parked")
 
 
 def wait(
@@ -41,11 +40,13 @@ def wait(
 
 
 def is_over(batch: dict[str, Any]) -> bool:
-    """Also when it could go on, but not before a person has seen to it, and nobody is at work any more."""
-    needs_a_person = batch.get("stopped") not in (None, "budget") and not any(
-        batch["jobs"][state] for state in AT_WORK
-    )
-    return batch["finished_at"] is not None or needs_a_person
+    return batch["finished_at"] is not None or needs_a_person(batch)
+
+
+def needs_a_person(batch: dict[str, Any]) -> bool:
+    """It could go on, but not before somebody has seen to it, and nobody is at work any more."""
+    is_held = batch["finished_at"] is None and batch["stopped"] not in (None, "budget")
+    return is_held and not at_work(batch["jobs"])
 
 
 def code(batch: dict[str, Any]) -> int:

@@ -21,12 +21,10 @@ async def refuse(api: Served, batch: str, problem: str = "login") -> None:
     key = (batch, 1, api.loop.state.batches[batch].job(1).attempts)
     now = api.desk.clock
     api.loop.inbox.tell(ev.AgentHindered(now(), *key, problem=problem, detail="Invalid API key"))
-    for kind in ("told", "given up"):
-        api.loop.inbox.tell(ev.AgentFellQuiet(now(), *key, since=now(), waits=True))
-        if kind == "told":
-            await until("it is told", lambda: api.loop.state.batches[batch].job(1).hindrance == problem)
-            await until("it is told", lambda: any(attempt.nudges for attempt in api.loop.state.attempts.values()))
-            api.loop.inbox.tell(ev.AgentStirred(now(), *key))
+    api.loop.inbox.tell(ev.AgentFellQuiet(now(), *key, since=now(), waits=True))
+    await until("it is told", lambda: any(attempt.nudges for attempt in api.loop.state.attempts.values()))
+    api.loop.inbox.tell(ev.AgentStirred(now(), *key))
+    api.loop.inbox.tell(ev.AgentFellQuiet(now(), *key, since=now(), waits=True))
     await until("the batch is stopped", lambda: api.loop.state.batches[batch].stopped == problem)
 
 
@@ -48,6 +46,7 @@ async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
         waited = await waiting
         assert (waited.code, f"batch {batch}: finished, stopped: budget" in waited.out) == (6, True)
         assert (await following).code == 6
+        assert "batch-finished" in (await ctl(tmp_path, "follow", batch)).out, "all of it, also when it is past"
         found = (await ctl(tmp_path, "wait", batch, "--json")).json["batch"]
         assert (found["stopped"], found["outcomes"]["fixed"], found["outcomes"]["cancelled"]) == ("budget", 2, 1)
         assert "the budget of 1,000 tokens is spent" in (await ctl(tmp_path, "report", batch)).out
