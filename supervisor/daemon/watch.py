@@ -105,7 +105,7 @@ class Watch:
             await asyncio.sleep(self._rhythm.files)
 
     def _published(self, keys: Iterable[AttemptKey]) -> None:
-        for key in keys:
+        for key in set(keys) - self._told:
             self._told.add(key)
             self._tell(ev.WorkPublished(self._clock(), *key))
 
@@ -117,8 +117,7 @@ class Watch:
             live = {a.agent_id: a for a in self._live("local") if a.key not in self._told}
             if live and (missing := await self._signs.missing(live.keys())):
                 # Most have just published, and ended with that: only of the others mngr has something to say.
-                found = await self._collector.published([live[agent_id] for agent_id in missing])
-                self._published(found - self._told)
+                self._published(await self._collector.published([live[agent_id] for agent_id in missing]))
                 if any(live[agent_id].key not in self._told for agent_id in missing):
                     self.suspect("local")
 
@@ -218,7 +217,7 @@ class Watch:
             published = await self._collector.published(attempts)
         except DeviceFailed:
             return
-        self._published(published - self._told)
+        self._published(published)
         for attempt in attempts:
             agent = seen.get(attempt.agent_id)
             if attempt.key not in self._told and _is_gone(agent, complete):

@@ -103,9 +103,7 @@ def on_stopped(state: State, event: ev.BatchStopped) -> State:
 def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
     """The jobs that nothing has happened to are cancelled with it; the others by events of their own."""
     batch = _batch(state, event)
-    state = state.with_batch(batch)
-    for what in ("window", "integrate", "stop"):
-        state = state.drop((what, batch.id))
+    state = state.with_batch(batch).drop(("window", batch.id), ("integrate", batch.id), ("stop", batch.id))
     state = partial.cancelled(state, batch)
     return queue.drained(state, state.batches[batch.id], event.at)
 
@@ -168,7 +166,7 @@ def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
         raise ImpossibleTransition(f"batch {batch.id} has had its integrator")
     batch = replace(batch, integrator=Job(INTEGRATOR, test=""), again=(INTEGRATOR,), window_open=True)
     state = state.with_batch(batch).drop(("integrate", batch.id))
-    return stopping.uncalled(state, batch, event.at)
+    return stopping.wrapped_up(state, batch, event.at)
 
 
 def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
@@ -192,9 +190,7 @@ def on_finished(state: State, event: ev.BatchFinished) -> State:
     batch = replace(_batch(state, event), finished_at=event.at)
     if event.ledger:
         batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)))
-    state = state.with_batch(batch)
-    for what in ("finish", "integrate", "stop"):
-        state = state.drop((what, batch.id))
+    state = state.with_batch(batch).drop(("finish", batch.id), ("integrate", batch.id), ("stop", batch.id))
     return state if batch.agents else state.put(("seal", batch.id), event.at)
 
 

@@ -243,8 +243,7 @@ def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
     attempt = replace(_moved(attempt, event), tries=0)
     hindered = job.hindered + (ending.how is How.HINDERED)
     state = state.with_job(event.batch, replace(job, ending=ending, hindered=hindered)).with_attempt(attempt)
-    for due in (*(item(what, key) for what in _OF_LIVE_AGENTS), ("cancel", event.batch, event.job)):
-        state = state.drop(due)
+    state = state.drop(("cancel", event.batch, event.job), *(item(what, key) for what in _OF_LIVE_AGENTS))
     if ending.how is How.HINDERED:
         state = stopping.hindered(state, state.batches[event.batch], job, event.at)
     return state.put(item("collect", key), event.at)

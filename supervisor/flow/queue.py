@@ -33,9 +33,8 @@ def ended(state: State, event: ev.JobEvent, job: Job) -> State:
     """The state with this job over. With the last one the batch is drained, and its integration is due."""
     job = replace(job, ended_at=event.at)
     batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
-    state = state.with_batch(batch)
-    for what in ("settle", "ready", "cancel"):
-        state = state.drop((what, batch.id, job.number))
+    where = (batch.id, job.number)
+    state = state.with_batch(batch).drop(("settle", *where), ("ready", *where), ("cancel", *where))
     state = straggled(state, batch, job, event.at)
     return drained(state, state.batches[batch.id], event.at)
 

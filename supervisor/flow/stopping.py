@@ -10,14 +10,13 @@ Theory of operation. A stopped batch starts no agent, and nothing else about it 
 Tokens are counted while agents work, so what is spent beyond a budget is what those at work spend while they wrap up.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import INTEGRATOR, Job, JobState
+from supervisor.model.job import Job, JobState
 from supervisor.model.state import State
 
 #: hindrances that no waiting mends
@@ -30,8 +29,7 @@ _OPEN = (BatchState.RUNNING, BatchState.INTEGRATING)
 
 def spent(state: State, batch: Batch, at: float) -> State:
     """After tokens were counted."""
-    limit = batch.profile.budget_tokens
-    is_due = limit and batch.usage.tokens >= limit and not batch.is_spent and batch.state in _OPEN
+    is_due = _has_spent(batch) and not batch.is_spent and batch.state in _OPEN
     return state.put(("stop", batch.id), at) if is_due else state
 
 
@@ -42,14 +40,15 @@ def hindered(state: State, batch: Batch, job: Job, at: float) -> State:
 
 
 def due(batch: Batch, now: float) -> ev.BatchStopped:
-    limit, tokens = batch.profile.budget_tokens, batch.usage.tokens
-    if limit and tokens >= limit:
+    if _has_spent(batch):
+        limit, tokens = batch.profile.budget_tokens, batch.usage.tokens
         detail = f"the budget of {limit:,} tokens is spent ({tokens:,} were used)"
         return ev.BatchStopped(now, batch.id, reason="budget", detail=detail)
-    refused = next((job for job in _jobs(batch) if job.hindrance in FOR_A_PERSON), None)
-    reason, said = (refused.hindrance, refused.detail) if refused else ("login", "")
-    what = "the model's provider wants to be paid" if reason == "credit" else "the model's provider refuses the login"
-    return ev.BatchStopped(now, batch.id, reason=reason, detail=f"{what} ({said})" if said else what)
+    # Nothing but a launch clears a hindrance, and what is due begins before that.
+    refused = next(job for job in batch.begun() if job.hindrance in FOR_A_PERSON)
+    wants = "wants to be paid" if refused.hindrance == "credit" else "refuses the login"
+    detail = f"the model's provider {wants}" + (f" ({refused.detail})" if refused.detail else "")
+    return ev.BatchStopped(now, batch.id, reason=refused.hindrance, detail=detail)
 
 
 def stopped(state: State, event: ev.BatchStopped, batch: Batch) -> State:
@@ -57,12 +56,12 @@ def stopped(state: State, event: ev.BatchStopped, batch: Batch) -> State:
         raise ImpossibleTransition(f"batch {batch.id} is stopped already")
     batch = replace(batch, stopped=event.reason, stop_detail=event.detail)
     state = state.with_batch(batch).drop(("stop", batch.id))
-    return _wrapped_up(state, batch, event.at) if batch.is_spent else state
+    return wrapped_up(state, batch, event.at)
 
 
-def _wrapped_up(state: State, batch: Batch, at: float) -> State:
-    """What is being brought home or verified takes no more tokens: it goes on."""
-    for job in _jobs(batch):
+def wrapped_up(state: State, batch: Batch, at: float) -> State:
+    """With its budget spent. What is being brought home or verified takes no more tokens: it goes on."""
+    for job in batch.begun() if batch.is_spent else ():
         match job.state:
             case JobState.QUEUED | JobState.LAUNCHING | JobState.PARKED:
                 state = state.put(("cancel", batch.id, job.number), at)
@@ -73,16 +72,9 @@ def _wrapped_up(state: State, batch: Batch, at: float) -> State:
     return state
 
 
-def uncalled(state: State, batch: Batch, at: float) -> State:
-    """An integrator that was asked for before it was known that there is nothing left to pay it with."""
-    return state.put(("cancel", batch.id, INTEGRATOR), at) if batch.is_spent else state
-
-
 def resumed(batch: Batch) -> Batch:
     return batch if batch.is_spent else replace(batch, stopped="", stop_detail="")
 
 
-def _jobs(batch: Batch) -> Iterator[Job]:
-    yield from batch.touched.values()
-    if batch.integrator is not None:
-        yield batch.integrator
+def _has_spent(batch: Batch) -> bool:
+    return 0 < batch.profile.budget_tokens <= batch.usage.tokens

@@ -172,6 +172,12 @@ class Batch:
     def jobs(self) -> Iterator[Job]:
         return (self.job(number) for number in range(1, len(self.tests) + 1))
 
+    def begun(self) -> Iterator[Job]:
+        """Those that something has happened to, and the integrator's."""
+        yield from self.touched.values()
+        if self.integrator is not None:
+            yield self.integrator
+
     def job_id(self, number: int) -> str:
         return f"{self.id}.{number}"
 

@@ -48,8 +48,11 @@ class State:
     def put(self, item: Item, at: float) -> "State":
         return replace(self, agenda=self.agenda.put(item, at))
 
-    def drop(self, item: Item) -> "State":
-        return replace(self, agenda=self.agenda.drop(item))
+    def drop(self, *items: Item) -> "State":
+        agenda = self.agenda
+        for item in items:
+            agenda = agenda.drop(item)
+        return replace(self, agenda=agenda)
 
     def attempts_of(self, batch: str) -> Iterator[Attempt]:
         return (attempt for key, attempt in self.attempts.items() if key.batch == batch)

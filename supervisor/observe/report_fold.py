@@ -50,7 +50,7 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\b0x[0-9a-f]+\b|\b[0-9a-f]{7,40}\b|\d
 def kept(files: AttemptFiles, batch: Batch) -> dict[int, Kept]:
     """What is kept of each job's attempts. Blocking. The last attempt that published is the one that is heard."""
     found: dict[int, Kept] = {}
-    jobs = [*([batch.integrator] if batch.integrator else []), *(job for _, job in sorted(batch.touched.items()))]
+    jobs = sorted(batch.begun(), key=lambda job: job.number)
     for job in jobs:
         for attempt in range(job.attempts, 0, -1):
             key = AttemptKey(batch.id, job.number, attempt)

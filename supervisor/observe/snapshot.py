@@ -131,10 +131,8 @@ def _outcome(job: Job) -> Outcome | None:
 
 def _outcomes(batch: Batch) -> dict[str, int]:
     found = Counter(_outcome(job) for job in batch.touched.values())
-    untouched = len(batch.tests) - len(batch.touched) if batch.untouched is JobState.CANCELLED else 0
-    return {outcome.value: found[outcome] for outcome in Outcome} | {
-        Outcome.CANCELLED.value: found[Outcome.CANCELLED] + untouched
-    }
+    found[Outcome.CANCELLED] = batch.count(JobState.CANCELLED)  # also of those that nothing had happened to
+    return {outcome.value: found[outcome] for outcome in Outcome}
 
 
 def _ledger(batch: Batch) -> dict[str, int]:
@@ -148,7 +146,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 def _attention(batch: Batch) -> Iterator[View]:
     """What waits for a person, or for the provider of a model."""
-    for job in (*batch.touched.values(), *([batch.integrator] if batch.integrator else [])):
+    for job in batch.begun():
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
         elif job.hindrance not in ("", batch.stopped) and not job.state.is_over:

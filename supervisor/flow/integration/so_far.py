@@ -27,7 +27,7 @@ def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
     was retried since is not over any more, and has no place here."""
     profile = replace(batch.profile, integrator=False)
     view = replace(batch, touched=Map(), counts=Map(), cursor=0, again=(), integrator=None, profile=profile)
-    view = replace(view, stopped="", stop_detail="")
+    view = replace(view, stopped="")  # or the others would be cancelled
     for number in jobs:
         if (job := batch.touched.get(number)) is not None and job.state.is_over:
             view = view.with_job(job)
