@@ -153,6 +153,9 @@ class JobRow(BaseModel):
     published_at: Time | None
     collected_at: Time | None
     ended_at: Time | None
+    #: a batch that was sealed by an older version has none
+    doubts: list[str] = []
+    evidence: dict[str, Any] | None = None
 
 
 class JobStatus(Dated):

@@ -189,6 +189,8 @@ class Performer:
             passed=verdict.passed,
             failed_before=verdict.failed_before,
             relabelled=verdict.relabelled,
+            doubts=verdict.doubts,
+            evidence=verdict.evidence,
         )
 
     async def _release(self, attempt: Attempt, published: bool) -> ev.Event:

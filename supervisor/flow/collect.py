@@ -36,8 +36,7 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     What an integrator made is not verified by itself: the integration that goes on checks it.
     """
     attempt, job = _answered(state, event, published=True)
-    job = replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits)
-    job = replace(job, verification="", reason="")  # of an earlier attempt
+    job = _unverified(replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits))
     keep = state.batches[event.batch].profile.keep_agents == "all"
     is_integrators = event.job == INTEGRATOR
     due: Item = ("settle", event.batch, event.job) if is_integrators else item("verify", attempt.key)
@@ -49,9 +48,14 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
 def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     attempt, job = _answered(state, event, published=False)
     if event.head:
-        job = replace(job, head=event.head, commits=event.commits, verification="", reason="")
+        job = _unverified(replace(job, head=event.head, commits=event.commits))
     keep = state.batches[event.batch].profile.keep_agents != "none"
     return _collected(state, event, job, replace(attempt, keep=keep))
+
+
+def _unverified(job: Job) -> Job:
+    """Without the verdict on an earlier attempt."""
+    return replace(job, verification="", reason="", doubts=(), evidence=None)
 
 
 def _answered(state: State, event: ev.AttemptEvent, published: bool) -> tuple[Attempt, Job]:
@@ -82,6 +86,8 @@ def on_work_verified(state: State, event: ev.WorkVerified) -> State:
         passed=event.passed,
         failed_before=event.failed_before,
         relabelled=event.relabelled,
+        doubts=event.doubts,
+        evidence=event.evidence,
     )
     state = state.with_job(event.batch, job).drop(item("verify", key_of(event)))
     return state.put(("settle", event.batch, event.job), event.at)

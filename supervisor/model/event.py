@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from supervisor.model.batch import Profile
+from supervisor.model.evidence import Evidence
 from supervisor.model.job import Verification
 from supervisor.model.ledger import LedgerRow
 
@@ -455,6 +456,8 @@ class WorkVerified(AttemptEvent):
     passed: int = 0
     failed_before: bool | None = None
     relabelled: Mapping[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

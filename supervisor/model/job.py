@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from supervisor.model.evidence import Evidence
 from supervisor.model.outcome import Outcome
 from supervisor.model.usage import NOTHING, Usage
 
@@ -76,6 +77,9 @@ class Job:
     failed_before: bool | None = None
     #: commits whose kind is not what they say, with the kind that their diff shows
     relabelled: Mapping[str, str] = field(default_factory=dict)
+    #: sentences for the reviewer about what no machine can decide, and what runs have shown
+    doubts: tuple[str, ...] = ()
+    evidence: Evidence | None = None
     agent: str = ""
     pool: str = ""
     launched_at: float | None = None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from supervisor.model.attempt import AttemptKey
+from supervisor.model.evidence import Evidence
 from supervisor.model.partial import SoFar
 from supervisor.model.publication import Outcome
 from supervisor.observe.snapshot import SCHEMA_VERSION, View
@@ -132,6 +133,9 @@ class JobReport:
     #: on the branch
     merged: tuple[str, ...]
     verification: Checked
+    #: sentences about what no machine can decide, to be read first
+    doubts: tuple[str, ...]
+    evidence: Evidence | None
     runs: tuple[Run, ...]
     artifacts: tuple[str, ...]
     excerpt: tuple[str, ...]

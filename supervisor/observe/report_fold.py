@@ -144,6 +144,8 @@ def _job(batch: Batch, job: Job, past: JobHistory, heard: Kept) -> JobReport:
         ledger_detail=_cut(row.detail, MOST_TITLE) if row else "",
         merged=row.commits if row is not None and merged else (),
         verification=Checked(job.verification, _cut(job.reason, MOST_TITLE), job.runs, job.passed, job.failed_before),
+        doubts=tuple(_cut(doubt, MOST_TITLE) for doubt in job.doubts),
+        evidence=job.evidence,
         runs=tuple(Run(run.name, _cut(run.description, MOST_TITLE)) for run in told.test_runs[:MOST_NAMED]),
         artifacts=heard.artifacts[:MOST_NAMED],
         excerpt=heard.excerpt,

@@ -85,6 +85,8 @@ def _job(job: JobReport) -> Iterator[str]:
         yield f"{_INDENT}changes   {kinds}; commits: {job.commits}, up to {job.head[:12] or '-'}"
     if checked := verified(job):
         yield f"{_INDENT}checked   {line(checked)}"
+    for doubt in job.doubts:
+        yield f"{_INDENT}doubt     {line(doubt)}"
     if job.ledger_detail and job.ledger != "merged":
         yield f"{_INDENT}ledger    {line(job.ledger_detail)}"
     spent = job.seconds

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -109,6 +110,8 @@ def row(batch: Batch, job: Job) -> View:
         "state": job.state,
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
+        "doubts": list(job.doubts),
+        "evidence": None if job.evidence is None else asdict(job.evidence),
         "attempts": job.attempts,
         "tokens": _tokens(job.usage),
         "tool_calls": job.usage.tool_calls,

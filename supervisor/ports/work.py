@@ -6,6 +6,7 @@ from typing import Protocol
 
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
+from supervisor.model.evidence import Evidence
 from supervisor.model.job import Job, Verification
 from supervisor.model.ledger import LedgerRow
 from supervisor.ports.agents import AgentOrder
@@ -54,6 +55,10 @@ class Verdict:
     failed_before: bool | None = None
     #: commits whose kind is not what they say, with the kind that their diff shows
     relabelled: Mapping[str, str] = field(default_factory=dict)
+    #: sentences for the reviewer about what no machine can decide; none for honest work
+    doubts: tuple[str, ...] = ()
+    #: None: nothing was tried
+    evidence: Evidence | None = None
 
 
 class Judge(Protocol):
