@@ -2,9 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 TESTS ?= tests
-WORKERS ?= 2
-# On CI a failed test is run once more, because real programs share two cores there; the summary names them.
-RERUNS ?= $(if $(CI),1,0)
+WORKERS ?= $(shell nproc)
 
 .PHONY: help setup setup-tests demo test check proof bench install uninstall lock diagrams clean
 
@@ -21,10 +19,10 @@ demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in 
 	@python -m supervisor.rehearsal.demo
 
 test: setup-tests ## all tests that end within minutes
-	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) -rfER -m "not proof" $(TESTS)
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER -m "not proof" $(TESTS)
 
 proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr
-	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) -rfER --timeout 300 -m proof $(TESTS)
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER --timeout 300 -m proof $(TESTS)
 
 check: setup ## formatting, lint, strict types, import contracts, file budgets
 	@ruff format --check .
