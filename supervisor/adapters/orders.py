@@ -198,7 +198,7 @@ def _role(batch: Batch, job: int) -> Role:
 def _run(batch: Batch, job: int) -> str:
     """What an agent runs its test by. A writer's tests may be still to come: it adds their names; a seed has none."""
     if batch.role != "writer":
-        return run_command(batch.profile, batch.tests[job - 1])
+        return run_command(batch.profile, batch.tests[job - 1], times=batch.cases_of(job))
     task = msgspec.json.decode(batch.tasks[job - 1], type=Task)
     match task.kind:
         case "seed":
@@ -210,7 +210,7 @@ def _run(batch: Batch, job: int) -> str:
 
 
 def run_command(profile: Profile, *tests: str, times: int = 1) -> str:
-    """The exact command that runs a test within its time, or several within `times` as much; `timeout` works whatever
+    """The exact command that runs a case within its time, or several within `times` as much; `timeout` works whatever
     plugins the target has."""
     limit = f"{profile.test_timeout_seconds * times:g}"
     return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *profile.pytest_args, *tests])

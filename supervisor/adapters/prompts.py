@@ -63,7 +63,7 @@ def _environment(folder: str) -> _Environment:
 
 def values_of(batch: Batch, attempt: Attempt, run: str) -> dict[str, Any]:
     """What a template can use."""
-    profile = batch.profile
+    profile, cases = batch.profile, batch.cases_of(attempt.key.job)
     return {
         "batch": batch.id,
         "base": batch.base,
@@ -71,8 +71,9 @@ def values_of(batch: Batch, attempt: Attempt, run: str) -> dict[str, Any]:
         "attempt": attempt.key.attempt,
         "test": batch.job(attempt.key.job).test,
         "run": run,
-        "test_seconds": f"{profile.test_timeout_seconds:g}",
-        "job_minutes": f"{profile.job_timeout_seconds / 60:.0f}",
+        "cases": cases,
+        "test_seconds": f"{profile.test_timeout_seconds * cases:g}",
+        "job_minutes": f"{batch.seconds_of(attempt.key.job) / 60:.0f}",
         "verify_runs": max(1, profile.verify_runs),
         "allow": profile.allow_paths,
         "deny": profile.deny_paths,

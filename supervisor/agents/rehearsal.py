@@ -120,14 +120,15 @@ def claims(changes: list[Json], passing: bool) -> Json:
 
 
 def sharpened(test: str) -> Json:
-    """What `--scenario improve` does to any test: its promise is written over its first line."""
-    path, _, name = test.partition("::")
-    name = re.sub(r"\[.*", "", name.split("::")[-1])
-    found = re.search(rf"^( *)(?:async )?def {re.escape(name)}\(.*$", Path(path).read_text(), re.MULTILINE)
-    assert found is not None, f"no function {name} in {path}"
-    said = f"{found[1]}    # the promise: {name.replace('_', ' ')}"
+    """What `--scenario improve` does to any test, or to the first of a class or file: it says its promise."""
+    path, _, inside = test.partition("::")
+    name, source = re.sub(r"\[.*", "", inside).split("::")[-1], Path(path).read_text()
+    line, within = r"^( *)(?:async )?def ({})\(.*$", source.partition(f"class {name}")[2] or source
+    found = re.search(line.format(name), source, re.M) or re.search(line.format(r"test\w*"), within, re.M)
+    assert found is not None, f"no test {name} in {path}"
+    said = f"{found[1]}    # the promise: {found[2].replace('_', ' ')}"
     edit = {"path": path, "find": [found[0]], "replace": [found[0], said]}
-    return {"kind": "IMPROVE_TEST", "subject": f"Say what {name} promises", "edits": [edit]}
+    return {"kind": "IMPROVE_TEST", "subject": f"Say what {found[2]} promises", "edits": [edit]}
 
 
 class Agent:

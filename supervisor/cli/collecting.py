@@ -1,7 +1,8 @@
 """What pytest collects, in the target's own environment and with the rights of whoever submits.
 
 A plugin of a few lines, put on the path of that one run, writes down what was collected: pytest's screen output
-depends on the target's options, its items do not.
+depends on the target's options, its items do not. Nor do node ids say what belongs together: a parameter may hold
+brackets and colons, and an item that is no Python function may be called anything. So the plugin asks the items.
 """
 
 import json
@@ -9,21 +10,39 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.errors import Refused
 
 PLUGIN = """\
 import json, os
+import pytest
+
+def of_function(item):
+    function, inside = getattr(item, "originalname", None), item.nodeid.partition("::")[2]
+    begin = ("::" + inside).find("::" + function + "[") if function and hasattr(item, "callspec") else -1
+    return inside if begin < 0 else inside[:begin] + function
+
+def of_class(item):
+    outermost = next((node for node in item.listchain() if isinstance(node, pytest.Class)), None)
+    return outermost and outermost.nodeid.partition("::")[2]
 
 def pytest_collection_finish(session):
     root = os.environ["SUPERVISOR_COLLECT_ROOT"]
     found = []
     for item in session.items:
         path = str(getattr(item, "path", None) or item.fspath)
-        inside = item.nodeid.partition("::")[2]
-        found.append([os.path.relpath(path, root), inside])
+        function = of_function(item)
+        units = {
+            "case": item.nodeid.partition("::")[2],
+            "function": function,
+            "class": of_class(item) or function,
+            "file": "",
+        }
+        found.append([os.path.relpath(path, root), units])
     with open(os.environ["SUPERVISOR_COLLECT_INTO"], "w") as file:
         json.dump(found, file)
 """
@@ -32,8 +51,16 @@ NOTHING_COLLECTED = 5
 SHOWN_LINES = 40
 
 
-def collect(root: Path, pytest: Sequence[str], args: Sequence[str], *, timeout: float) -> list[str]:
-    """Node ids, their paths relative to the repository. pytest's own words go to stderr when it fails."""
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Node ids, one for each job, their paths relative to the repository; and how many cases each of them has."""
+
+    tests: list[str]
+    cases: list[int]
+
+
+def collect(root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *, timeout: float) -> Collected:
+    """One job `per` function, case, file or class. pytest's own words go to stderr when it fails."""
     with tempfile.TemporaryDirectory(prefix="supervisor-collect-") as folder:
         (Path(folder) / f"{MODULE}.py").write_text(PLUGIN)
         into = Path(folder) / "collected.json"
@@ -52,11 +79,23 @@ def collect(root: Path, pytest: Sequence[str], args: Sequence[str], *, timeout: 
             hint = "its own words are above; put right what they say"
             raise Refused(f"pytest can't collect (exit {returned})", hint=hint)
         collected = json.loads(into.read_text())
-    ids = [f"{path}::{inside}" if inside else path for path, inside in collected]
     if outside := next((path for path, _ in collected if path.startswith("..")), None):
         hint = "submit tests of one repository at a time"
         raise Refused(f"{outside} is outside the repository {root}", hint=hint)
-    return list(dict.fromkeys(ids))
+    items = [{unit: _id(path, inside) for unit, inside in units.items()} for path, units in collected]
+    return grouped(items, per, frozenset(args))
+
+
+def grouped(items: Sequence[dict[str, str]], per: str, named: Collection[str]) -> Collected:
+    """A case that was asked for by its name is a job of its own, unless its function has others here."""
+    cases = {item["case"]: item for item in items}
+    shared = {item[per] for case, item in cases.items() if case not in named}
+    units = Counter(item[per] if item[per] in shared else case for case, item in cases.items())
+    return Collected(list(units), list(units.values()))
+
+
+def _id(path: str, inside: str) -> str:
+    return f"{path}::{inside}" if inside else path
 
 
 def _run(argv: list[str], root: Path, environment: dict[str, str], timeout: float) -> tuple[int, str]:

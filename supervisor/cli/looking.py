@@ -100,8 +100,9 @@ def jobs(
     here = session.of(ctx)
     data = here.client.get(f"/v1/batches/{session.batch_or_latest(here.client, batch)}/jobs")
     data["rows"] = [row for row in data["rows"] if state in (None, row["state"], row["outcome"])]
-    columns = ("id", "state", "outcome", "attempts", "pool", "test")
-    here.show(data, printing.table(columns, [[row[column] for column in columns] for row in data["rows"]]))
+    shared = any(row.get("cases", 1) > 1 for row in data["rows"])  # a sealed batch of an older version has none
+    columns = ("id", "state", "outcome", "attempts", "pool", *(["cases"] if shared else []), "test")
+    here.show(data, printing.table(columns, [[row.get(column, 1) for column in columns] for row in data["rows"]]))
 
 
 def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:

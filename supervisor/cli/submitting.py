@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,6 +11,8 @@ from supervisor.errors import NoSuchThing
 
 #: the daemon copies the repository before it answers
 SUBMIT_SECONDS = 1800.0
+
+Unit = Literal["function", "case", "file", "class"]
 
 PATHS = typer.Argument(
     metavar="[PATHS] [-- PYTEST ARGS]",
@@ -24,12 +26,13 @@ def submit(
     paths: Annotated[list[str] | None, PATHS] = None,
     repo: Annotated[Path, typer.Option(metavar="DIR", help="A checkout of the repository.")] = Path(),
     profile: Annotated[str, typer.Option(help="How the agents work; see `config show`.")] = "default",
+    per: Annotated[Unit | None, typer.Option(help="One job for each; by default as the profile says.")] = None,
     priority: Annotated[int, typer.Option(min=-1000, max=1000, help="Higher goes first.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be submitted.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end; see `wait` for the exit codes.")] = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Leave uncommitted work out.")] = False,
 ) -> None:
-    """Put an agent on every collected test: one job each. Prints the batch.
+    """Put an agent on every collected test: one job for each function, with all its cases. Prints the batch.
 
     Example: supervisorctl submit tests --dry-run -- -k test_one
     """
@@ -39,20 +42,33 @@ def submit(
     checkout = client.get("/v1/checkout", **asked)
     root = Path(checkout["repo"])
     wanted = [_from_root(path, root) for path in paths or []]
-    tests = collecting.collect(root, checkout["pytest"], [*wanted, *rest], timeout=checkout["timeout_seconds"])
+    unit, limit = per or checkout["per"], checkout["timeout_seconds"]
+    found = collecting.collect(root, checkout["pytest"], [*wanted, *rest], unit, timeout=limit)
     if dry_run:
-        data = {"schema_version": 1, "batch": None, "jobs": len(tests), "changed": False, "tests": tests}
-        here.show(data, "\n".join([*tests, f"{len(tests)} jobs would be submitted, from {checkout['base'][:12]}"]))
+        data = {"schema_version": 1, "batch": None, "jobs": len(found.tests), "changed": False}
+        said = f"{_counted(found, unit)} would be submitted, from {checkout['base'][:12]}"
+        here.show(data | {"per": unit, "tests": found.tests, "cases": found.cases}, "\n".join([*_lines(found), said]))
         return
     body: dict[str, Any] = {key: checkout[key] for key in ("repo", "base", "profile")}
-    body |= {"tests": tests, "pytest_args": rest, "priority": priority}
+    body |= {"tests": found.tests, "cases": found.cases, "per": unit, "pytest_args": rest, "priority": priority}
     answer = client.post("/v1/submit", body, timeout=SUBMIT_SECONDS)
     batch = answer["batch"]
     if wait:
-        here.note(f"batch {batch}: {answer['jobs']} jobs")
+        here.note(f"batch {batch}: {_counted(found, unit)}")
         waiting.wait(ctx, batch)
     here.show(answer, batch)
-    here.note(f"{answer['jobs']} jobs; `supervisorctl follow {batch}` shows how they go")
+    here.note(f"{_counted(found, unit)}; `supervisorctl follow {batch}` shows how they go")
+
+
+def _counted(found: collecting.Collected, unit: str) -> str:
+    jobs, cases = len(found.tests), sum(found.cases)
+    said = "1 job" if jobs == 1 else f"{jobs} jobs"
+    return said if cases == jobs else f"{said} from {cases} cases (one per {unit})"
+
+
+def _lines(found: collecting.Collected) -> list[str]:
+    pairs = zip(found.tests, found.cases, strict=True)
+    return [test if cases == 1 else f"{test}  ({cases} cases)" for test, cases in pairs]
 
 
 def _from_root(path: str, root: Path) -> str:

@@ -48,9 +48,12 @@ async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
 
 async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
     """The batch's id, and what happened: nothing, when it was submitted already."""
-    profile = replace(desk.profile(asked.profile), pytest_args=tuple(asked.pytest_args))
+    profile = desk.profile(asked.profile)
+    profile = replace(profile, pytest_args=tuple(asked.pytest_args), per=asked.per or profile.per)
     tasks = tuple(_task(each) for each in asked.tasks)
     tests = tuple(dict.fromkeys(asked.tests))
+    if asked.cases and len(asked.cases) != len(tests):
+        raise Refused("`cases` does not fit `tests`", hint="give one number for each test, and name no test twice")
     batch = asked.batch or await _new_id(desk)
     facts = await _inspected(desk, Path(asked.repo))
     request = Submit(
@@ -63,6 +66,7 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         author=author,
         role=asked.role,
         tasks=tasks,
+        cases=tuple(asked.cases) if max(asked.cases, default=1) > 1 else (),
     )
     # What is to be refused leaves nothing behind, and what is there already is not taken again.
     if not decide(desk.state(), request, desk.clock()):

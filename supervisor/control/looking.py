@@ -95,6 +95,7 @@ async def checkout(
             "base": facts.head_sha,
             "profile": resolved.name,
             "pytest": list(resolved.pytest),
+            "per": resolved.per,
             "timeout_seconds": resolved.test_timeout_seconds,
         }
     )

@@ -31,6 +31,11 @@ class Submission(Asked):
     tasks: Annotated[
         list[dict[str, Any]], Field(max_length=100_000, description="For writers: what each of `tests` stands for.")
     ] = []
+    cases: Annotated[
+        list[Annotated[int, Field(ge=1, le=1_000_000), WHOLE]],
+        Field(max_length=100_000, description="How many cases each of `tests` has; none: one each."),
+    ] = []
+    per: Annotated[Literal["function", "case", "file", "class"] | None, Field(description="What one job has.")] = None
     batch: Annotated[
         str | None,
         Field(pattern="^[a-z][a-z0-9]{3,19}$", description="Said again with the same id, it is the same submission."),
@@ -75,6 +80,7 @@ class Checkout(Answer):
     base: str
     profile: str
     pytest: list[str]
+    per: str
     timeout_seconds: float
 
 
@@ -142,6 +148,8 @@ class JobRow(BaseModel):
 
     id: str
     test: str
+    #: how many cases its test has
+    cases: int = 1
     state: str
     outcome: str | None
     ledger: str | None

@@ -78,6 +78,7 @@ def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
         priority=event.priority,
         role=event.role,
         tasks=event.tasks,
+        cases=event.cases,
         window_open=not event.profile.window,
     )
     state = replace(state, submitted=batch.number).with_batch(batch)

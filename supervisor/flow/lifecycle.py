@@ -188,7 +188,7 @@ def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
     state = slots.pool_answered(state, attempt).with_job(event.batch, job).with_attempt(attempt)
     if job.ending is not None:  # it was cancelled while it was launched
         return state.put(("cancel", event.batch, event.job), event.at)
-    limit = state.batches[event.batch].profile.job_timeout_seconds
+    limit = state.batches[event.batch].seconds_of(event.job)
     return state.put(item("time-out", attempt.key), event.at + limit)
 
 
@@ -223,7 +223,7 @@ def on_agent_vanished(state: State, event: ev.AgentVanished) -> State:
 
 
 def on_time_ran_out(state: State, event: ev.TimeRanOut) -> State:
-    limit = state.batches[event.batch].profile.job_timeout_seconds
+    limit = state.batches[event.batch].seconds_of(event.job)
     job = job_of(state, event)
     return closed(state, event, job, unless_hindered(job, Ending(How.TIMED_OUT, f"not done within {limit:g} s")))
 

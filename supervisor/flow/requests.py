@@ -57,6 +57,10 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
         raise Refused("there is no test to work on", hint="see what pytest collects with `--collect-only`")
     if request.role == "writer" and len(request.tasks) != len(request.tests):
         raise Refused("writers need a task for each job", hint="`supervisorctl tutorial fill` and `sync` give them")
+    if request.cases and (len(request.cases) != len(request.tests) or min(request.cases) < 1):
+        raise Refused(
+            "`cases` must say of each test how many it has", hint="leave it out, or give one number per test"
+        )
     unknown = [pool for pool in request.profile.pools if pool not in state.pools]
     if unknown or not request.profile.pools:
         wanted = ", ".join(unknown) or "(none)"
@@ -76,6 +80,7 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
             author=request.author,
             role=request.role,
             tasks=request.tasks,
+            cases=request.cases,
         )
     ]
 

@@ -1,6 +1,6 @@
 """A batch: one run over one repository at one base commit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -66,6 +66,8 @@ class Profile:
     pytest: tuple[str, ...] = ("python", "-m", "pytest")
     #: arguments after `--` of submit, for every run of a test
     pytest_args: tuple[str, ...] = ()
+    #: what one job has of what pytest collects: function, case, file or class
+    per: str = "function"
     #: what agents get beside the contract; `credential:NAME` stands for a credential file
     env: Mapping[str, str] = field(default_factory=dict)
     #: what an integrator's agent gets besides, such as the credentials to push; no other agent sees it
@@ -118,6 +120,8 @@ class Batch:
     role: str = "tester"
     #: for writers, the task of each job, as JSON
     tasks: tuple[str, ...] = ()
+    #: how many cases each of `tests` has; (): one each
+    cases: tuple[int, ...] = ()
     branch: str = ""
     #: the branch's last commit, and what went wrong beside its making
     branch_head: str = ""
@@ -180,6 +184,20 @@ class Batch:
 
     def job_id(self, number: int) -> str:
         return f"{self.id}.{number}"
+
+    def cases_of(self, number: int) -> int:
+        """How many cases a job's test has."""
+        return self.cases[number - 1] if self.cases and number != INTEGRATOR else 1
+
+    def cases_in(self, tests: Iterable[str]) -> int:
+        """How many cases these tests have together; one that is no job's has one."""
+        known = dict(zip(self.tests, self.cases, strict=False))
+        return sum(known.get(test, 1) for test in tests)
+
+    def seconds_of(self, number: int) -> float:
+        """How long a job's agent may take: each case beyond the first adds the time of a test."""
+        more = (self.cases_of(number) - 1) * self.profile.test_timeout_seconds
+        return self.profile.job_timeout_seconds + more
 
     def with_job(self, job: Job) -> "Batch":
         """The batch with this job's new record, and the counts to match. The integrator's job is not counted."""

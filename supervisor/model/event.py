@@ -110,6 +110,8 @@ class BatchSubmitted(BatchEvent):
     role: str = "tester"
     #: for writers, the task of each job, as JSON
     tasks: tuple[str, ...] = ()
+    #: how many cases each of `tests` has; (): one each
+    cases: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

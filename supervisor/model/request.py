@@ -17,6 +17,8 @@ class Submit:
     author: str = ""
     role: str = "tester"
     tasks: tuple[str, ...] = ()
+    #: how many cases each of `tests` has; (): one each
+    cases: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class BatchFacts:
     stopped: str = ""
     #: what the last partial integration came to
     so_far: SoFar | None = None
+    #: what one job had: a function, case, file or class
+    per: str = "function"
 
 
 @dataclass(frozen=True, slots=True)

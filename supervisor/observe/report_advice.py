@@ -83,7 +83,8 @@ def _again(batch: BatchFacts, jobs: Sequence[JobReport], what: str) -> str:
     profile = "" if batch.profile == "default" else f" --profile {shlex.quote(batch.profile)}"
     tests = " ".join(shlex.quote(_line(job.test, 200)) for job in jobs[:MOST_NAMED])
     more = "" if len(jobs) <= MOST_NAMED else f", and {len(jobs) - MOST_NAMED} more"
-    return f"Submit again what {what}: `supervisorctl submit {tests}{profile}`{more}."
+    per = "" if batch.per == "function" else f" --per {shlex.quote(batch.per)}"
+    return f"Submit again what {what}: `supervisorctl submit {tests}{profile}{per}`{more}."
 
 
 def _of(jobs: Sequence[JobReport], standing: Standing) -> list[JobReport]:

@@ -206,6 +206,7 @@ def _facts(batch: Batch, history: History, now: float) -> BatchFacts:
         pull_request=history.pull_request,
         stopped=batch.stop_detail,
         so_far=batch.so_far,
+        per=batch.profile.per,
     )
 
 

@@ -107,6 +107,7 @@ def row(batch: Batch, job: Job) -> View:
     return {
         "id": batch.job_id(job.number),
         "test": job.test,
+        "cases": batch.cases_of(job.number),
         "state": job.state,
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,

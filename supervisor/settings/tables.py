@@ -139,6 +139,8 @@ class ProfileTable(Table):
     keep_agents: Literal["all", "failed", "none"] = "failed"
     setup: str = ""
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
+    #: what one job has of what pytest collects
+    per: Literal["function", "case", "file", "class"] = "function"
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     job_timeout_seconds: Seconds = 3600

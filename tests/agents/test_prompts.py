@@ -122,6 +122,16 @@ def test_the_tester_is_told_the_exact_command_and_all_that_it_may_not(tmp_path: 
     assert "120" in prompt
 
 
+def test_the_tester_is_told_that_all_cases_count() -> None:
+    batch = Batch("b1", 1, "/repo", "0" * 40, (TEST,), Profile(test_timeout_seconds=7), 0.0, cases=(14,))
+    prompt = render("tester", values_of(batch, attempt(), run_command(batch.profile, TEST, times=14)))
+    assert "14 cases" in prompt
+    assert "all of them count" in prompt
+    assert "98 seconds for all its cases" in prompt
+    assert f"timeout -k 5 98 python -m pytest {TEST}" in commands(prompt)
+    assert "cases" not in render("tester", values()).partition("## How")[0]
+
+
 def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:
     """It is no template, it ends no block, it is no heading, and its command runs nothing else."""
     clone = AgentClone.make(tmp_path)

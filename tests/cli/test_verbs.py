@@ -15,6 +15,7 @@ from tests.cli.running import BIN, ctl, environment
 from tests.control.served import Served, served
 from tests.waiting import until
 
+FUNCTIONS = ["tests/test_it.py::test_one", "tests/test_it.py::test_two"]
 TESTS = ["tests/test_it.py::test_one", "tests/test_it.py::test_two[a b]", "tests/test_it.py::test_two[c]"]
 
 
@@ -22,8 +23,9 @@ async def test_submit_collects_in_the_target_and_prints_the_batch(tmp_path: Path
     async with served(tmp_path) as api:
         ran = await ctl(tmp_path, "submit", "tests", "--json", cwd=api.repo)
         batch = ran.json["batch"]
-        assert (ran.code, ran.json) == (0, {"schema_version": 1, "batch": batch, "jobs": 3, "changed": True})
-        assert api.loop.state.batches[batch].tests == tuple(TESTS)
+        assert (ran.code, ran.json) == (0, {"schema_version": 1, "batch": batch, "jobs": 2, "changed": True})
+        submitted = api.loop.state.batches[batch]
+        assert (submitted.tests, submitted.cases) == (tuple(FUNCTIONS), (1, 2))
         again = await ctl(tmp_path, "submit", "--repo", str(api.repo), "--", "-k", "test_one")
         assert api.loop.state.batches[again.out.strip()].profile.pytest_args == ("-k", "test_one")
         assert api.loop.state.batches[again.out.strip()].tests == (TESTS[0],)
@@ -39,8 +41,23 @@ async def test_submit_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:
 async def test_a_dry_run_submits_nothing(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         ran = await ctl(tmp_path, "submit", "tests", "--dry-run", "--json", cwd=api.repo)
-        assert (ran.code, ran.json["jobs"], ran.json["tests"]) == (0, 3, TESTS)
+        assert (ran.code, ran.json["jobs"], ran.json["tests"], ran.json["cases"]) == (0, 2, FUNCTIONS, [1, 2])
+        shown = await ctl(tmp_path, "submit", "tests", "--dry-run", cwd=api.repo)
+        assert "\ntests/test_it.py::test_two  (2 cases)\n2 jobs from 3 cases (one per function) would" in shown.out
         assert not api.loop.state.batches
+
+
+async def test_a_profile_says_what_a_job_has_and_the_command_line_before_it(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        ran = await ctl(tmp_path, "submit", "tests", "--profile", "by-case", "--dry-run", "--json", cwd=api.repo)
+        assert (ran.json["per"], ran.json["tests"], ran.json["cases"]) == ("case", TESTS, [1, 1, 1])
+        ran = await ctl(tmp_path, "submit", "tests", "--profile", "by-case", "--per", "file", cwd=api.repo)
+        batch = api.loop.state.batches[ran.out.strip()]
+        assert (batch.tests, batch.cases, batch.profile.per) == (("tests/test_it.py",), (3,), "file")
+        assert f"1 job from 3 cases (one per file); `supervisorctl follow {batch.id}`" in ran.err
+        [row] = (await ctl(tmp_path, "jobs", "--json")).json["rows"]
+        assert (row["test"], row["cases"]) == ("tests/test_it.py", 3)
+        assert "CASES" in (await ctl(tmp_path, "jobs")).out.splitlines()[0]
 
 
 async def test_a_node_id_is_understood_from_below_the_root(tmp_path: Path) -> None:
@@ -53,7 +70,7 @@ async def test_a_node_id_is_understood_from_below_the_root(tmp_path: Path) -> No
 async def test_waiting_ends_with_what_became_of_the_jobs(tmp_path: Path, outcome: str, code: int) -> None:
     async with served(tmp_path, otherwise=outcome) as api:
         ran = await ctl(tmp_path, "submit", "--wait", "--json", cwd=api.repo)
-        assert (ran.code, ran.json["batch"]["state"], ran.json["batch"]["outcomes"][outcome]) == (code, "finished", 3)
+        assert (ran.code, ran.json["batch"]["state"], ran.json["batch"]["outcomes"][outcome]) == (code, "finished", 2)
 
 
 async def test_waiting_has_an_end(tmp_path: Path) -> None:

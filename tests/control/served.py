@@ -38,6 +38,8 @@ pytest = ["/nowhere/python", "-m", "pytest"]
 budget_tokens = 1000
 [profiles.hasty]
 test_timeout_seconds = 0.5
+[profiles.by-case]
+per = "case"
 [profiles.bare]
 pytest = ["python3", "-S", "-m", "pytest"]
 """

@@ -76,6 +76,15 @@ def test_time_runs_out_from_the_launch_on() -> None:
     assert world.job().outcome is Outcome.TIMED_OUT
 
 
+def test_each_further_case_adds_the_time_of_a_test() -> None:
+    profile = Profile(job_timeout_seconds=60, test_timeout_seconds=5)
+    world = World(local=2).submit(tests=2, cases=(1, 4), profile=profile).do(Launch, Launch).wait(60)
+    assert world.job(1).ending == Ending(How.TIMED_OUT, "not done within 60 s")
+    assert world.job(2).state is JobState.RUNNING
+    world.wait(15)
+    assert world.job(2).ending == Ending(How.TIMED_OUT, "not done within 75 s")
+
+
 def test_what_is_published_in_time_is_not_timed_out() -> None:
     world = World(local=1).submit(profile=Profile(job_timeout_seconds=60)).do(Launch).wait(59).publish()
     world.wait(600).do(Collect, Verify)

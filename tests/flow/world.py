@@ -96,9 +96,17 @@ class World:
 
     # --- what people do
 
-    def submit(self, batch: str = "b", tests: int = 1, *, priority: int = 0, profile: Profile | None = None) -> Self:
+    def submit(
+        self,
+        batch: str = "b",
+        tests: int = 1,
+        *,
+        priority: int = 0,
+        profile: Profile | None = None,
+        cases: tuple[int, ...] = (),
+    ) -> Self:
         submitted = ev.BatchSubmitted(
-            self.now, batch, "/repo", "base", numbered(tests), profile or Profile(), priority
+            self.now, batch, "/repo", "base", numbered(tests), profile or Profile(), priority, cases=cases
         )
         return self.happens(submitted)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.adapters.archive_outcome import parse_outcome
+from supervisor.agents.rehearsal import sharpened
 from supervisor.flow.claims import claimed
 from supervisor.rehearsal import AGENT
 from supervisor.rehearsal.generate import generate
@@ -166,3 +167,19 @@ def test_the_publish_tool_takes_what_it_writes(target: Path, tmp_path: Path) -> 
     assert stage.play(contract) == 0, stage.steps
     listed = subprocess.run(["tar", "-tf", tool.with_name("published.tar")], capture_output=True, text=True)
     assert "branch.bundle" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        ("::test_one", "test_one"),
+        ("::TestB::test_two[a::b]", "test_two"),
+        ("::TestB", "test_first"),
+        ("", "test_first"),
+    ],
+)
+def test_a_job_may_be_a_function_a_case_a_class_or_a_file(tmp_path: Path, inside: str, name: str) -> None:
+    file = tmp_path / "test_x.py"
+    tests = "class TestB:\n    def test_first(self):\n        pass\n    def test_two(self):\n        pass\n"
+    file.write_text(f"def helper():\n    pass\n{tests}def test_one():\n    pass\n")
+    assert sharpened(f"{file}{inside}")["subject"] == f"Say what {name} promises"

@@ -45,7 +45,7 @@ class Asking:
         shown = [row.change.sha for row in asked.conflicts[:MOST_PATCHES]]
         patches = {sha: await self._store.patch(repo, sha) for sha in shown}
         tests = dict.fromkeys(by_job[row.change.job].test for row in done.changes if row.fate in touched)
-        run = run_command(batch.profile, *tests, times=len(tests)) if tests else ""
+        run = run_command(batch.profile, *tests, times=batch.cases_in(tests)) if tests else ""
         await desk.write(desk.task.stem, task(batch.id, asked, by_job, patches, run))
         await self._store.checkout(repo, done.head, desk.source)
 

@@ -66,11 +66,11 @@ class Prover:
         name = f"{batch.id}-integration-{os.urandom(4).hex()}"
         try:
             async with self._trials.trial(batch, head, name) as trial:
-                together = await trial.run(*tests, times=len(tests))
+                together = await trial.run(*tests, times=batch.cases_in(tests))
                 suspects = [test for test in tests if not _holds(together, test)]
                 failing = dict.fromkeys(suspects[MOST_ALONE:], "it fails with the others")
                 for test in suspects[:MOST_ALONE]:
-                    alone = await trial.run(test)
+                    alone = await trial.run(test, times=batch.cases_in([test]))
                     if not _holds(alone, test):
                         failing[test] = alone.why_not
                 return failing

@@ -81,7 +81,8 @@ class ProvingJudge:
         return "; ".join(map(str, breaches[:3])) + more
 
     async def _tried(self, batch: Batch, job: Job, trial: Trial, work: Changes) -> Verdict:
-        runs = [await trial.run(job.test) for _ in range(batch.profile.verify_runs)]
+        cases = batch.cases_of(job.number)
+        runs = [await trial.run(job.test, times=cases) for _ in range(batch.profile.verify_runs)]
         passed = sum(run.passed for run in runs)
         if not passed:
             return _rejected(job, "unverified", runs[0].why_not, runs=len(runs))
@@ -133,7 +134,7 @@ class ProvingJudge:
         if _failed(before, job.test) is False:
             return Verdict(job.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
-            run = await trial.run(job.test)
+            run = await trial.run(job.test, times=batch.cases_of(job.number))
             await asyncio.to_thread(self._keep_log, batch, job, trial)
         # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
         if run.passed or (run.ended.code == 0 and run.results and "failed" not in run.results.values()):
@@ -207,8 +208,8 @@ def _file(test: str) -> str:
 
 
 def _tests_in(batch: Batch, test: str) -> int:
-    """How many jobs the file has: each of its tests may take the time of a test."""
-    return sum(_file(each) == _file(test) for each in batch.tests) or 1
+    """How many cases of the file are in the batch: each may take the time of a test."""
+    return batch.cases_in(each for each in batch.tests if _file(each) == _file(test)) or 1
 
 
 def _name(batch: Batch, job: Job) -> str:
