@@ -1,6 +1,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Nothing that is started here has to do with a tmux that it is started in.
+unexport TMUX TMUX_PANE
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from supervisor.adapters.private_tmux import leave_the_users_tmux
+
 BENCHMARKS = (
     ("100 jobs of 5 s on 10 slots, real mngr", "jobs"),
     ("300 jobs of 30 s on 50 slots, real mngr", "jobs", "--jobs", "300", "--slots", "50", "--work", "30"),
@@ -17,6 +19,7 @@ BENCHMARKS = (
 
 def main() -> int:
     """All of them, or those named: `python -m bench plan e2e_run`."""
+    leave_the_users_tmux()
     wanted = set(sys.argv[1:])
     code = 0
     for title, module, *arguments in BENCHMARKS:

@@ -14,7 +14,6 @@ import os
 import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -25,6 +24,7 @@ from pathlib import Path
 import structlog
 
 from supervisor.adapters.mngr import open_agents
+from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.boot import daemon, mngr_settings, opened
 from supervisor.daemon.service import Daemon
 from supervisor.model.batch import Profile
@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=10)
     parser.add_argument("--work", type=float, default=5)
     options = parser.parse_args()
+    leave_the_users_tmux()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     folder = Path(tempfile.mkdtemp(prefix="sv-bench-", dir="/tmp"))
     try:
@@ -159,8 +160,7 @@ def main() -> None:
             print(f"{name:>36}  {value:8.2f}   {beside}", flush=True)
     finally:
         for tmux in folder.glob("*/tmux"):
-            environment = {**os.environ, "TMUX_TMPDIR": str(tmux)}
-            subprocess.run(["tmux", "kill-server"], env=environment, stderr=subprocess.DEVNULL, check=False)
+            PrivateTmux.below(tmux).end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

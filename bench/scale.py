@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.control.client import Client
 from supervisor.errors import SupervisorError
 from supervisor.rehearsal.generate import generate
@@ -106,8 +107,7 @@ def box(agents: int) -> Iterator[Box]:
     finally:
         made.daemon.kill()
         made.daemon.wait()
-        environment = {**os.environ, "TMUX_TMPDIR": str(folder / "state" / "tmux")}
-        subprocess.run(["tmux", "kill-server"], env=environment, stderr=subprocess.DEVNULL, check=False)
+        PrivateTmux.below(folder / "state" / "tmux").end()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -155,6 +155,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--agents", type=int, default=100)
     options = parser.parse_args()
+    leave_the_users_tmux()
     for name, value, beside in measure(options.jobs, options.agents):
         print(f"{name:>44}  {value:8.2f}   {beside}", flush=True)
 

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.adapters.private_tmux import leave_the_users_tmux
+
 pytest_plugins = ["pytester"]
+leave_the_users_tmux()
 
 #: Files of a few tests that take long are begun first: no worker is left alone with one of them at the end.
 LONG = (

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from supervisor.adapters.private_tmux import PrivateTmux
+
 #: A program that was never seen alive is missed only after this long.
 PATIENCE_SECONDS = 1.5
 DEADLINE_SECONDS = 5.0
@@ -16,7 +18,7 @@ DEADLINE_SECONDS = 5.0
 
 class TmuxSigns:
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = dict(environment)
+        self._environment, self._tmux = dict(environment), PrivateTmux.of(environment)
         self._seen: set[str] = set()
         self._asked_since: dict[str, float] = {}
 
@@ -58,7 +60,7 @@ class TmuxSigns:
         """What the server says, which is nothing when there is none; None: can't tell."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *("tmux", *words),
+                *self._tmux.argv(*words),
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.cli.arguments import with_common_options
 from supervisor.cli.session import Session
 from supervisor.errors import SupervisorError
@@ -122,4 +123,5 @@ def root() -> None:
 
 
 def main() -> None:
+    leave_the_users_tmux()
     typer.main.get_command(app)(obj=Session(), prog_name="supervisorctl")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from supervisor import __version__
+from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.errors import SupervisorError
 from supervisor.observe import logs
 
@@ -17,6 +18,7 @@ CANT_BE_USED = 2
 
 
 def main() -> None:
+    leave_the_users_tmux()
     sys.exit(run(sys.argv[1:]))
 
 

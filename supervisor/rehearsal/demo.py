@@ -1,25 +1,28 @@
-"""The whole story in a few minutes, with no key and no model: `make demo`, or `python -m supervisor.rehearsal.demo`.
+"""The whole story in a few minutes, with no key and no model: `make demo`.
+
+`python -m supervisor.rehearsal.demo [TEST...]` is the same, of all the tests or of those that are named.
 
 A daemon of its own in a directory of its own works on the rehearsal target, through the real mngr, tmux and git, and
 by the same commands that a person types. At the end nothing is left: no agent, no tmux server, no process, no file.
 """
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.rehearsal import lay_out
 
 SLOTS = 6
+ALL = ("tests/e2e",)
 START_SECONDS = 30.0
 
 CONFIG = """\
@@ -59,7 +62,8 @@ MEANINGS = {
 CALLED_OFF = "test_move_what_is_not_there_is_refused"
 
 
-def main() -> int:
+def main(tests: Sequence[str] = ()) -> int:
+    leave_the_users_tmux()
     missing = [tool for tool in ("mngr", "tmux", "git", "rsync") if shutil.which(tool) is None]
     if missing:
         print(f"the demo needs {', '.join(missing)} on PATH", file=sys.stderr)
@@ -68,12 +72,12 @@ def main() -> int:
     # A socket's path may not be long, so not under just any TMPDIR.
     folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir="/tmp"))
     try:
-        return _told(folder, started)
+        return _told(folder, started, tests or ALL)
     finally:
         _clear(folder)
 
 
-def _told(folder: Path, started: float) -> int:
+def _told(folder: Path, started: float, tests: Sequence[str]) -> int:
     repo = folder / "pantry"
     lay_out(repo)
     config = folder / "config.toml"
@@ -84,11 +88,12 @@ def _told(folder: Path, started: float) -> int:
         "agent is a script that knows the seeded faults and obeys the same contract that a coding agent would.",
     )
     with _daemon(folder, config):
-        batch = json.loads(_run(folder, "submit", "tests/e2e", "--json", show="submit tests/e2e"))
+        batch = json.loads(_run(folder, "submit", *tests, "--json", show=f"submit {' '.join(tests)}"))
         name = batch["batch"]
         print(f"{batch['jobs']} jobs in batch {name}\n")
-        called_off = next(job["id"] for job in _jobs(folder, name) if job["test"].endswith(CALLED_OFF))
-        _run(folder, "cancel", called_off, quiet=False)
+        for job in _jobs(folder, name):
+            if job["test"].endswith(CALLED_OFF):
+                _run(folder, "cancel", job["id"], quiet=False)
         _run(folder, "follow", name, quiet=False)
         status = json.loads(_run(folder, "status", name, "--json", show=""))["batch"]
         jobs = _jobs(folder, name)
@@ -171,10 +176,9 @@ def _say(*lines: str) -> None:
 
 
 def _clear(folder: Path) -> None:
-    environment = {**os.environ, "TMUX_TMPDIR": str(folder / "state" / "tmux")}
-    subprocess.run(["tmux", "kill-server"], env=environment, stderr=subprocess.DEVNULL, check=False)
+    PrivateTmux.below(folder / "state" / "tmux").end()
     shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

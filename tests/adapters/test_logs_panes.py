@@ -1,13 +1,13 @@
 """What is seen of a dialog on an agent's screen, which leaves no other mark."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from supervisor.adapters.logs.panes import Panes
+from supervisor.adapters.private_tmux import PrivateTmux
 from tests.waiting import until_sync
 
 DIALOG = "We're changing auto mode.\n\n  Enter to continue · Esc to cancel"
@@ -18,23 +18,18 @@ PAST = f"{DIALOG}\n────\n❯\n────\n  ⏵⏵ auto mode on (shift
 @contextmanager
 def screens(folder: Path, shown: dict[str, str]) -> Iterator[Panes]:
     """A tmux server with a pane for each agent."""
-    environment = {**os.environ, "TMUX_TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
-    environment.pop("TMUX", None)
-
-    def tmux(*words: str) -> None:
-        subprocess.run(["tmux", "-u", "-f", "/dev/null", *words], env=environment, check=True, timeout=20)
-
+    tmux = PrivateTmux.below(folder)
     try:
         for agent, text in shown.items():
             (folder / agent).write_text(text)
-            tmux("new-session", "-d", "-s", agent, f"cat {folder / agent}; exec sleep 60")
-            tmux("set-option", "-p", "-t", agent, "@mngr_agent_id", agent)
-        panes = Panes(environment)
+            tmux.run("new-session", "-d", "-s", agent, f"cat {folder / agent}; exec sleep 60").check_returncode()
+            tmux.run("set-option", "-p", "-t", agent, "@mngr_agent_id", agent).check_returncode()
+        panes = Panes({**os.environ, "TMUX_TMPDIR": str(folder), "LC_ALL": "C.UTF-8"})
         for agent, text in shown.items():
             until_sync(f"{agent} shows its text", partial(_shows, panes, agent, text.splitlines()[-1].strip()))
         yield panes
     finally:
-        subprocess.run(["tmux", "kill-server"], env=environment, check=False, timeout=20, capture_output=True)
+        tmux.end()
 
 
 def _shows(panes: Panes, agent: str, line: str) -> bool:

@@ -17,7 +17,7 @@ from supervisor.model import event as ev
 from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
 from supervisor.rehearsal import DEFECTS, lay_out
-from tests.daemon.sandbox import Sandbox, running, tmux
+from tests.daemon.sandbox import Sandbox, running
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -50,7 +50,7 @@ async def rehearsal(folder: Path, *tests: str) -> AsyncIterator[Rehearsal]:
     try:
         yield made
     finally:
-        await tmux(made, "kill-server")
+        await asyncio.to_thread(made.tmux.end)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

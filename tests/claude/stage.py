@@ -15,7 +15,7 @@ import msgspec
 from supervisor.model.batch import Profile
 from supervisor.rehearsal import commit_all
 from tests.claude.model import Model, Turn, serving
-from tests.daemon.sandbox import Sandbox, tmux
+from tests.daemon.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[2]
 CLAUDE, MNGR = ROOT / ".venv-claude" / "bin" / "claude", ROOT / ".venv-mngr" / "bin" / "mngr"
@@ -113,7 +113,7 @@ async def office(
         try:
             yield made, model
         finally:
-            await tmux(made, "kill-server")
+            await asyncio.to_thread(made.tmux.end)
             await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.model.event import Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
@@ -146,10 +146,5 @@ class CrashBox:
         assert ended <= jobs, f"work of jobs {ended - jobs} is under no ref"
 
     def clean_up(self) -> None:
-        subprocess.run(
-            ["tmux", "kill-server"],
-            env={**os.environ, "TMUX_TMPDIR": str(self.state_dir / "tmux")},
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
+        PrivateTmux.below(self.state_dir / "tmux").end()
         shutil.rmtree(self.folder, ignore_errors=True)

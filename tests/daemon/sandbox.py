@@ -1,7 +1,6 @@
 """The whole daemon in this process, on the real mngr, in a directory that leaves nothing behind."""
 
 import asyncio
-import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -12,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.boot import daemon, opened
 from supervisor.daemon.service import Daemon, Devices
 from supervisor.model.attempt import Attempt, Stage
@@ -52,8 +52,9 @@ class Sandbox:
         )
 
     @property
-    def tmux(self) -> dict[str, str]:
-        return {**os.environ, "TMUX_TMPDIR": str(self.folder / "state" / "tmux")}
+    def tmux(self) -> PrivateTmux:
+        """The server that its agents live in."""
+        return PrivateTmux.below(self.folder / "state" / "tmux")
 
     def work(self) -> tuple[tuple[str, ...], Profile]:
         tests = tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
@@ -110,15 +111,8 @@ async def box(folder: Path, **options: Any) -> AsyncIterator[Sandbox]:
     try:
         yield made
     finally:
-        await tmux(made, "kill-server")
+        await asyncio.to_thread(made.tmux.end)
         await asyncio.to_thread(shutil.rmtree, folder, True)
-
-
-async def tmux(made: Sandbox, *words: str) -> None:
-    process = await asyncio.create_subprocess_exec(
-        "tmux", *words, env=made.tmux, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-    )
-    await process.wait()
 
 
 @asynccontextmanager

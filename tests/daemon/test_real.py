@@ -11,7 +11,7 @@ from supervisor.errors import Locked
 from supervisor.model import event as ev
 from supervisor.model.request import Cancel
 from tests.daemon.crash import is_alive
-from tests.daemon.sandbox import box, running, tmux
+from tests.daemon.sandbox import box, running
 from tests.waiting import until
 
 pytestmark = pytest.mark.real
@@ -106,7 +106,7 @@ async def test_the_tmux_server_killed_under_its_agents(tmp_path: Path) -> None:
         await here.submit()
         await until("all work", lambda: len(pids_of(made.lives)) == 4)
 
-        await tmux(made, "kill-server")
+        await asyncio.to_thread(made.tmux.end)
         await here.finished()
 
         assert len(here.of(ev.AgentVanished)) == 4

@@ -15,7 +15,7 @@ from supervisor.model import event as ev
 from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
 from supervisor.rehearsal import lay_out
-from tests.daemon.sandbox import Sandbox, running, tmux
+from tests.daemon.sandbox import Sandbox, running
 from tests.rehearsal.stage import PAIR, SEEDS, clone, failures, git
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -48,7 +48,7 @@ async def night(folder: Path, *tests: str, integrator: bool) -> AsyncIterator[Ni
     try:
         yield made
     finally:
-        await tmux(made, "kill-server")
+        await asyncio.to_thread(made.tmux.end)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

@@ -1,5 +1,6 @@
 """The rehearsal by `--profile remote`: on ssh hosts it comes to what it comes to at home."""
 
+import asyncio
 import json
 import sys
 import tomllib
@@ -12,7 +13,7 @@ from supervisor.model import event as ev
 from supervisor.model.request import Submit
 from supervisor.rehearsal import DEFECTS, lay_out
 from supervisor.settings import Settings, resolve
-from tests.daemon.sandbox import Running, Sandbox, running, tmux
+from tests.daemon.sandbox import Running, Sandbox, running
 from tests.remote.sshd import boxes
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(900)]
@@ -84,7 +85,7 @@ async def test_the_rehearsal_on_ssh_hosts_ends_as_it_does_at_home(tmp_path: Path
                 await submitted(here, tmp_path / "pantry", settings)
                 await here.finished(timeout=800)
         finally:
-            await tmux(made, "kill-server")
+            await asyncio.to_thread(made.tmux.end)
 
         assert {event.pool for event in here.of(ev.LaunchStarted)} == {"remote"}
         ended = {TESTS[event.job - 1]: event.outcome for event in here.of(ev.JobEnded) if event.job}

@@ -1,7 +1,6 @@
 """A seed, an uncited block and a stale citation, through the real queue and mngr, to a person's branch."""
 
 import asyncio
-import os
 import shutil
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.rehearsal import lay_out
 from tests.adapters.agent_clone import git
 from tests.cli.running import BIN, Ran, ctl, environment
@@ -87,11 +87,7 @@ async def team() -> AsyncIterator[Team]:
             daemon.terminate()
             await daemon.wait()
     finally:
-        tmux = {**os.environ, "TMUX_TMPDIR": str(folder / "state" / "tmux")}
-        ending = await asyncio.create_subprocess_exec(
-            "tmux", "kill-server", env=tmux, stderr=asyncio.subprocess.DEVNULL
-        )
-        await ending.wait()
+        await asyncio.to_thread(PrivateTmux.below(folder / "state" / "tmux").end)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

@@ -6,6 +6,8 @@ import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from supervisor.adapters.private_tmux import PrivateTmux
+
 DEADLINE_SECONDS = 5.0
 SCROLLBACK = 1000
 #: How claude's dialogs end, whatever they are about. Where none is open, its screen ends with its own state.
@@ -22,7 +24,7 @@ class Pane:
 
 class Panes:
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = dict(environment)
+        self._environment, self._server = dict(environment), PrivateTmux.of(environment)
 
     def all(self) -> dict[str, Pane]:
         """By agent; nothing where there is no server, or none that answers."""
@@ -50,8 +52,9 @@ class Panes:
 
     def _tmux(self, *words: str) -> str:
         try:
+            argv = self._server.argv(*words)
             done = subprocess.run(
-                ["tmux", *words], env=self._environment, capture_output=True, timeout=DEADLINE_SECONDS, check=False
+                argv, env=self._environment, capture_output=True, timeout=DEADLINE_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""

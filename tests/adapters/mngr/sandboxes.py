@@ -16,6 +16,7 @@ from uuid import uuid4
 import psutil
 
 from supervisor.adapters.mngr import MngrSettings, open_agents
+from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.ports import AgentOrder, Agents, Place
 from tests.waiting import until_sync
 
@@ -99,9 +100,7 @@ def processes_of(root: Path) -> list[psutil.Process]:
 
 
 def _kill_agents(root: Path) -> None:
-    if (root / "tmux").is_dir() and any((root / "tmux").iterdir()):
-        env = {**os.environ, "TMUX_TMPDIR": str(root / "tmux")}
-        subprocess.run(["tmux", "kill-server"], env=env, check=False, capture_output=True)
+    PrivateTmux.below(root / "tmux").end()
     for process in processes_of(root):
         with contextlib.suppress(psutil.Error):
             if process.environ().get("MNGR_AGENT_ID"):
