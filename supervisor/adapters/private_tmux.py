@@ -1,7 +1,7 @@
 """tmux servers of our own, known by the path of their socket: whoever runs us inside tmux keeps theirs.
 
 tmux goes to the server that TMUX names, whatever TMUX_TMPDIR says; and where TMUX_TMPDIR names no directory, to the
-user's usual server in /tmp. So every call of ours names the socket, and no process of ours inherits TMUX or TMUX_PANE.
+user's usual server in /tmp. So every call of ours names the socket, and nothing of ours inherits TMUX or TMUX_PANE.
 """
 
 import os
