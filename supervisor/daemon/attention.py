@@ -108,6 +108,7 @@ class Attention:
         key, seen = attempt.key, self._seen.get(attempt.key)
         active_at = max(sight.active_at or attempt.started_at, self._said.get(key, 0.0))
         waits = sight.waits if sight.waits is not None else seen is not None and seen.state == "waiting"
+        waits = waits and profile.is_talked_to
         if attempt.quiet_since is not None and active_at > attempt.quiet_since + STIRRED_SECONDS:
             self._tell(ev.AgentStirred(now, *key))
             return

@@ -8,6 +8,8 @@ again, and the clock does the rest. There is one item on the agenda for a quiet 
     told, and still quiet             → stalled: after the stall time, and at least half of it after it was told
     told, and hindered                → given up at once; its job goes again later, and that costs no retry
 
+A program (`Profile.is_talked_to`) has no turns and is told nothing: silent for the stall time, it is stalled.
+
 So an agent is told at most once for each reason, one that shows activity is left alone for as long as its job may
 take, and nothing that a model's provider does to it counts as a stall. An agent that asks for permission parks its
 job. Then a person decides (`notify`), it is answered with no (`deny`), or it is given up after a while (`time-out`);
@@ -51,14 +53,19 @@ TOLD: Mapping[str, str] = {
 
 def look(state: State, key: AttemptKey, now: float) -> Effect:
     """What to do about an agent that is still quiet, or still asks."""
-    attempt, job = state.attempts[key], state.batches[key.batch].job(key.job)
-    if (reason := _nudge(job, attempt, state.batches[key.batch].profile.on_parked)) is not None:
+    attempt, job, profile = (
+        state.attempts[key],
+        state.batches[key.batch].job(key.job),
+        state.batches[key.batch].profile,
+    )
+    if profile.is_talked_to and (reason := _nudge(job, attempt, profile.on_parked)) is not None:
         is_parked = job.state is JobState.PARKED
         return Nudge(ev.NudgeStarted(now, *key, reason=reason), attempt, TOLD[reason], asks=is_parked)
     if job.state is JobState.PARKED:
         return Note(ev.AgentStalled(now, *key, detail=f"asked for permission and got none: {job.detail}"))
     quiet = now - (attempt.quiet_since or now)
-    return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s, although it was told"))
+    although = ", although it was told" if profile.is_talked_to else ""
+    return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s{although}"))
 
 
 def wrap_up(state: State, key: AttemptKey, now: float) -> Effect:
@@ -94,9 +101,11 @@ def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
     attempt, job = _both(state, event)
     if attempt.quiet_since is not None and (attempt.waits or not event.waits):
         raise ImpossibleTransition(f"{attempt.key} is quiet already")
-    attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=event.waits)
-    due = event.since + state.batches[event.batch].profile.stall_timeout_seconds
-    if event.waits and ("waiting" not in attempt.nudges or job.hindrance):
+    profile = state.batches[event.batch].profile
+    waits = event.waits and profile.is_talked_to
+    attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits)
+    due = event.since + profile.stall_timeout_seconds
+    if waits and ("waiting" not in attempt.nudges or job.hindrance):
         due = event.at
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
 

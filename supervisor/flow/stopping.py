@@ -2,8 +2,8 @@
 
 Theory of operation. A stopped batch starts no agent, and nothing else about it changes by itself:
 
-    budget            for good. What waits is cancelled, agents at work are told to wrap up and are put away some
-                      minutes later, and what is done is integrated, by machine alone.
+    budget            for good. What waits is cancelled, agents at work are told to wrap up (programs are told
+                      nothing) and are put away some minutes later, and what is done is integrated, by machine alone.
     login, credit     until a person has seen to it and says `resume`. No retry is used up and nothing is cancelled:
                       the jobs wait, where an agent for each would only be refused.
 
@@ -65,6 +65,8 @@ def wrapped_up(state: State, batch: Batch, at: float) -> State:
         match job.state:
             case JobState.QUEUED | JobState.LAUNCHING | JobState.PARKED:
                 state = state.put(("cancel", batch.id, job.number), at)
+            case JobState.RUNNING if not batch.profile.is_talked_to:
+                state = state.put(("cancel", batch.id, job.number), at + WRAP_UP_SECONDS)
             case JobState.RUNNING:
                 state = state.put(("wrap-up", *AttemptKey(batch.id, job.number, job.attempts)), at)
             case _:

@@ -39,6 +39,11 @@ DENIED = (
 )
 
 
+#: Agent types that nobody talks to: programs at work, which would take for input what is typed into their terminal.
+#: `rehearsal` is not one of them: it plays an agent that ends its turn and reads what it is told.
+PROGRAMS = frozenset({"command"})
+
+
 class BatchState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
@@ -96,6 +101,11 @@ class Profile:
     integrate_after_seconds: float = 0
     #: of all its agents, cached ones and the integrator's counted; 0: none
     budget_tokens: int = 0
+
+    @property
+    def is_talked_to(self) -> bool:
+        """Whether its agents have turns, and read what they are told."""
+        return self.agent not in PROGRAMS
 
 
 @dataclass(frozen=True, slots=True)

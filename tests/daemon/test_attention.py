@@ -109,15 +109,15 @@ async def test_one_that_asks_is_parked_until_it_is_answered(tmp_path: Path) -> N
         assert here.state.batches["batch"].job(attempt.key.job).state is JobState.RUNNING
 
 
-async def test_by_policy_one_that_asks_is_answered_with_no(tmp_path: Path) -> None:
-    profile = scripted("ask", on_parked="deny")
+async def test_by_policy_a_program_that_asks_is_given_up_and_nothing_is_typed(tmp_path: Path) -> None:
+    profile = scripted("ask", on_parked="deny", retries=0)
     async with box(tmp_path, jobs=1, profile=profile) as made, running(made) as here:
         await here.submit()
         await here.finished()
 
-        assert [event.reason for event in here.of(ev.NudgeStarted)] == ["parked"]
         assert here.of(ev.JobParked)
-        assert [event.outcome for event in here.of(ev.JobEnded)] == ["clean"]
+        assert not here.of(ev.NudgeStarted)
+        assert [event.outcome for event in here.of(ev.JobEnded)] == ["stalled"]
 
 
 async def test_a_limit_is_no_stall_costs_no_retry_and_is_shown(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ async def test_a_limit_is_no_stall_costs_no_retry_and_is_shown(tmp_path: Path) -
         await until("it is to go again", lambda: here.of(ev.JobRequeued), 60)
 
         assert [event.problem for event in here.of(ev.AgentHindered)] == ["limit"]
-        assert [event.reason for event in here.of(ev.NudgeStarted)] == ["waiting"]
+        assert not here.of(ev.NudgeStarted), "it is a program: nobody types into its terminal"
         [requeued] = here.of(ev.JobRequeued)
         assert not requeued.counts
         assert requeued.ready_at - requeued.at == 60

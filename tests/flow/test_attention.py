@@ -73,6 +73,30 @@ def test_one_that_waited_twice_is_given_up_after_it_was_told_for_each_reason() -
     assert world.told(ev.AgentStalled)
 
 
+PROGRAM = Profile(agent="command", command=("work",), stall_timeout_seconds=600, on_parked="deny", retries=0)
+
+
+def test_a_program_is_told_nothing_and_stalls_after_the_stall_time() -> None:
+    """It has no turns: what is typed into its terminal, it takes for input."""
+    world = quiet(live(PROGRAM), waits=True).wait(580)
+    assert not world.told(ev.AgentStalled)
+    [stalled] = world.wait(20).told(ev.AgentStalled)
+    assert stalled.detail == "no activity for 600 s"
+    assert not world.pending(Nudge)
+
+
+def test_a_program_that_asks_is_not_answered_but_given_up() -> None:
+    world = hears(live(PROGRAM), ev.JobParked, question="may I?")
+    [stalled] = world.told(ev.AgentStalled)
+    assert stalled.detail == "asked for permission and got none: may I?"
+    assert not world.pending(Nudge)
+
+
+@pytest.mark.parametrize(("agent", "is_talked_to"), [("claude", True), ("codex", True), ("command", False)])
+def test_who_is_talked_to_is_a_fact_of_the_kind_of_agent(agent: str, is_talked_to: bool) -> None:
+    assert Profile(agent=agent).is_talked_to is is_talked_to
+
+
 def test_a_message_that_is_not_delivered_changes_nothing() -> None:
     world = quiet(live(), waits=False).fail(Nudge)
     assert not world.told(ev.AgentNudged)[0].delivered

@@ -79,6 +79,18 @@ def test_one_that_does_not_wrap_up_is_put_away_and_its_work_kept() -> None:
     ] * 2
 
 
+def test_programs_at_work_are_told_nothing_and_have_the_same_time() -> None:
+    world = World(local=2).submit(tests=2, profile=Profile(agent="command", budget_tokens=10)).do(Launch, Launch)
+    uses(world, 10).wait(WRAP_UP_SECONDS - 1)
+    assert not world.told(ev.NudgeStarted) + world.pending(Collect)
+    world.publish(1).wait(1)
+    assert [(collect.attempt.key.job, collect.rescue) for collect in world.pending(Collect)] == [
+        (1, False),
+        (2, True),
+    ]
+    assert outcomes(world.run()) == [(1, "fixed"), (2, "cancelled")]
+
+
 def test_what_waits_to_go_again_parks_or_is_just_launched_is_cancelled_at_once() -> None:
     world = World(local=4).submit(tests=4, profile=Profile(budget_tokens=10, retries=1)).do(Launch)
     world.vanish(1).do(Collect, Release)
