@@ -15,7 +15,7 @@ REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
 #: reasons of a failed launch that are no fault of the job's
 PROVIDER_FAULTS = frozenset({"provider", "missing"})
 #: and those that may be the fault of the host alone: the pool's other hosts go first for so long
-HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout"}), 300.0
+HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout", "not-started"}), 300.0
 
 
 # --- the arithmetic

@@ -13,6 +13,7 @@ type MngrReason = Literal[
     "provider",  # the provider can't be reached: its agents are unknown, not gone
     "duplicate",  # the name or id is taken already
     "no-such-agent",
+    "not-started",  # the agent was made and did not come up, or not hear its first words: the next one may
     "refused",  # mngr understood and said no: asking again won't help
     "garbage",  # an answer that can't be read
     "missing",  # there is no mngr to run

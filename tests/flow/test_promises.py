@@ -62,7 +62,7 @@ NONSENSE: tuple[Callable[..., ev.AttemptEvent], ...] = (
 
 indices = st.integers(0, 11)
 reasons = st.sampled_from(
-    ["provider", "missing", "refused", "timeout", "killed", "garbage", "interrupted", "duplicate"]
+    ["provider", "missing", "refused", "not-started", "timeout", "killed", "garbage", "interrupted", "duplicate"]
 )
 names = st.sampled_from(["a", "b", "c"])
 numbers = st.integers(0, 4)

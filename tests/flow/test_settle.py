@@ -72,6 +72,13 @@ def test_asking_again_does_not_help_when_mngr_says_no() -> None:
     assert (world.job().outcome, world.job().attempts) == (Outcome.FAILED, 1)
 
 
+def test_an_agent_that_did_not_start_is_put_away_and_its_job_goes_again() -> None:
+    world = submitted().fail(Launch, "not-started").wait(60)
+    assert len(world.told(ev.LaunchStarted)) == 1, "it may be there yet"
+    world.do(Release).wait(2).do(Launch)
+    assert (world.job().attempts, world.job().retries_used, world.job().outcome) == (2, 0, None)
+
+
 def test_time_that_ran_out_does_not_come_back() -> None:
     world = submitted(retries=3).do(Launch).wait(3600).do(Collect, Release)
     assert (world.job().outcome, world.job().attempts) == (Outcome.TIMED_OUT, 1)

@@ -37,6 +37,9 @@ REASONS: Mapping[str, MngrReason] = {
     "HostRecordUnreadableError": "provider",
     "ResourceAllocationError": "provider",
     "CommandTimeoutError": "timeout",
+    "AgentStartError": "not-started",  # such as a claude that is not ready within ten seconds
+    "SendMessageError": "not-started",
+    "CleanupFailedGroup": "not-started",  # what is left of one that did not start could not be taken away
 }
 #: what comes of a connection that is lost while a create waits for its host's lock: nothing was done yet
 LOCK_TROUBLE = frozenset({"HostError", "LockNotHeldError", "LockLostError"})
@@ -46,6 +49,7 @@ CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "miss
 #: versions before 0.3 print errors as words only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
     (re.compile(r"agent .*already exists", re.IGNORECASE), "duplicate"),
+    (re.compile(r"failed to start agent|did not signal readiness", re.IGNORECASE), "not-started"),
     (re.compile(r"(no )?agent.*(not found|no agent)|could not find agent", re.IGNORECASE), "no-such-agent"),
     (re.compile(r"provider .*(unavailable|unreachable|inaccessible|not available)", re.IGNORECASE), "provider"),
 )
@@ -117,7 +121,7 @@ def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
     a tmux server that is killed, and no agent outlives that."""
     failed = failure("create", answer)
     told = list(events(answer.stdout))
-    if failed.reason == "refused" and LOST_TMUX.search(_error_words(told) or answer.stderr):
+    if failed.reason in ("refused", "not-started") and LOST_TMUX.search(_error_words(told) or answer.stderr):
         return MngrFailed(failed.message, reason="provider")
     if not is_remote or failed.reason not in ("provider", "refused"):
         return failed

@@ -78,6 +78,7 @@ async def test_endless_output_is_cut_off() -> None:
         ("duplicate", "duplicate"),
         ("down", "provider"),
         ("no-tmux", "provider"),
+        ("not-ready", "not-started"),
     ],
 )
 async def test_a_create_that_fails_says_how(do: str, reason: MngrReason) -> None:
@@ -99,11 +100,13 @@ async def test_a_create_that_fails_says_how(do: str, reason: MngrReason) -> None
         ("server exited unexpectedly", "provider"),
         ("[lost server]", "provider"),
         ("error connecting to /run/agents/tmux-0/default (No such file or directory)", "provider"),
-        ("Work directory x does not exist", "refused"),
+        ("Agent did not signal readiness within 10.0s. This may indicate a trust dialog appeared", "not-started"),
+        ("the launch did not complete within 30s", "not-started"),
     ],
 )
-def test_a_tmux_server_that_was_killed_is_not_the_jobs_fault(words: str, reason: MngrReason, is_remote: bool) -> None:
-    """Whether mngr tells it as an event, or as earlier versions do in words only."""
+def test_an_agent_that_did_not_start_is_worth_another_try(words: str, reason: MngrReason, is_remote: bool) -> None:
+    """Whether mngr tells it as an event, or as earlier versions do in words only. A tmux server that was killed is
+    nobody's fault; an agent that came up too late is put away, and the next one may be in time."""
     error = {"event": "error", "error_class": "AgentStartError", "message": f"Failed to start agent n: {words}\n"}
     for answer in (Answer(1, json.dumps(error), ""), Answer(1, "", f"ERROR: Failed to start agent n: {words}\n")):
         assert not_created(answer, is_remote=is_remote).reason == reason
