@@ -74,6 +74,31 @@ def test_a_claude_that_is_stopped_amid_its_turn_is_counted_from_its_own_transcri
     assert box.ingest.finish(ATTEMPT, pane=False) == expected, "asked again"
 
 
+def response(id_: str, output: int) -> str:
+    usage = {"input_tokens": 5, "output_tokens": output}
+    message = {"role": "assistant", "id": id_, "model": "m", "usage": usage, "content": []}
+    return json.dumps({"type": "assistant", "message": message}) + "\n"
+
+
+def test_what_it_wrote_for_itself_alone_counts_when_it_has_stopped(tmp_path: Path) -> None:
+    """mngr brings its sessions together each second, and only its own: neither the last words of one that is
+    stopped, nor those of agents that claude has started. A link to elsewhere is not read."""
+    box = Box(tmp_path)
+    box.write(said(1), source="claude/common_transcript")
+    raw = box.state / "logs" / "claude_transcript" / "events.jsonl"
+    raw.parent.mkdir(parents=True)
+    raw.write_text(response("msg_1", 1) + response("msg_2", 2))
+    session = box.state / "plugin" / "claude" / "anthropic" / "projects" / "-work" / "s1.jsonl"
+    helper = session.parent / "s1" / "subagents" / "agent-a.jsonl"
+    helper.parent.mkdir(parents=True)
+    session.write_text(response("msg_1", 1) + response("msg_2", 2) + response("msg_3", 4).rstrip())
+    helper.write_text(response("msg_4", 8))
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    elsewhere.write_text(response("msg_5", 16))
+    (session.parent / "link.jsonl").symlink_to(elsewhere)
+    assert box.ingest.finish(ATTEMPT, pane=False).output == 1 + 2 + 4 + 8
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

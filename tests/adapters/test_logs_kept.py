@@ -1,8 +1,9 @@
 """Logs on disk: bounded, readable from any place on; and the device that fills them."""
 
+import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import AttemptKey
-from supervisor.ports import AgentOrder, Place
+from supervisor.ports import AgentAddress, AgentOrder, Place
 from tests.adapters.log_box import ATTEMPT, KEY, Box, said
 from tests.waiting import until
 
@@ -74,8 +75,8 @@ def test_all_logs_together_are_bounded_and_the_oldest_go_first(tmp_path: Path) -
 
 
 @asynccontextmanager
-async def device(root: Path) -> AsyncIterator[tuple[AgentLogs, MemoryAgents]]:
-    agents = MemoryAgents(root, providers=["local", "pool"])
+async def device(root: Path, agents: MemoryAgents | None = None) -> AsyncIterator[tuple[AgentLogs, MemoryAgents]]:
+    agents = agents or MemoryAgents(root, providers=["local", "pool"])
     logs = AgentLogs(Layout(root), agents, Redactor(), Panes({}))
     try:
         yield logs, agents
@@ -113,3 +114,34 @@ async def test_a_line_is_there_within_a_second(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True)
         file.write_text("hello\n")
         await until("it is there", lambda: has(logs, 1), timeout=5)
+
+
+class LastWords(MemoryAgents):
+    """Its agent writes something down when it is stopped, and publishes long before its turn is over."""
+
+    async def stop(self, addresses: Sequence[AgentAddress]) -> None:
+        state = self.state_dir(addresses[0].agent_id)
+        assert not (state / "active").exists(), "its turn is not over"
+        session = state / "plugin" / "claude" / "anthropic" / "projects" / "-work" / "s1.jsonl"
+        session.parent.mkdir(parents=True)
+        message = {"role": "assistant", "id": "msg_9", "model": "m", "usage": {"output_tokens": 9}, "content": []}
+        session.write_text(json.dumps({"type": "assistant", "message": message}))
+        await super().stop(addresses)
+
+
+async def test_a_claude_ends_its_turn_and_is_stopped_before_the_last_of_it_is_counted(tmp_path: Path) -> None:
+    order = AgentOrder(ATTEMPT.agent_id, "n", Place("local"), "claude", ("x",), tmp_path, "main", "b")
+    agents = LastWords(tmp_path, providers=["local"])
+    async with device(tmp_path, agents) as (logs, _):
+        await agents.create(order)
+        state = agents.state_dir(ATTEMPT.agent_id)
+        raw = state / "logs" / "claude_transcript" / "events.jsonl"
+        raw.parent.mkdir(parents=True)
+        raw.touch()
+        (state / "active").touch()
+        logs.watch({KEY: ATTEMPT})
+        finishing = asyncio.create_task(logs.finish(ATTEMPT, published=True))
+        await asyncio.sleep(0)
+        (state / "active").unlink()
+        assert (await finishing).output == 9
+        assert (await logs.finish(ATTEMPT, published=True)).output == 9, "asked again, it is not stopped again"

@@ -2,10 +2,12 @@
 
 mngr's converter makes ATIF steps of it, but only every five seconds, and it holds a message back until the next one,
 or the end of the turn. So the lines of the log come from here as they are written, one for each block of a message.
-Tokens are counted from the converter's steps, which are whole. The last messages of an agent that is stopped in the
-middle of a turn are counted from here: they have the same ids, so none counts twice.
+Tokens are counted from the converter's steps, which are whole. What neither of the two has seen when the agent ends
+is counted from claude's own files of its sessions, once it is stopped and writes no more: the last words of a turn,
+and agents of its own. All of them give a message the same id, so none counts twice.
 """
 
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from supervisor.model.usage import Usage
 #: No source has this name: `logs` below `events` is mngr's own.
 OWN, CONVERTED = "logs/claude_transcript", "claude/common_transcript"
 RAW = f"{OWN}/events.jsonl"
+#: Below an agent's state directory: a file for each session, and deeper ones for agents that claude itself starts.
+SESSIONS = "plugin/claude/anthropic/projects"
+MOST_SESSIONS, DEEPEST = 200, 4
 #: So many calls may be without a result.
 MOST_CALLS = 1000
 #: A command that somebody typed is written down as several of these: nobody said them.
@@ -91,19 +96,37 @@ def _text(block: Json) -> str:
 
 
 def counted(folder: Path) -> list[Counted]:
-    """One response is several lines, one for each block; they repeat its usage."""
+    """One response is several lines, one for each block; they repeat its usage. The files repeat each other."""
     found: dict[str, Counted] = {}
+    for path in [folder / RAW, *_sessions(folder)]:
+        for id_, usage in _responses(path).items():
+            found.setdefault(id_, Counted(id_, usage))
+    return list(found.values())
+
+
+def _sessions(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder / SESSIONS):
+        depth = len(Path(place).relative_to(folder / SESSIONS).parts)
+        folders[:] = sorted(folders)[:MOST_SESSIONS] if depth < DEEPEST else []
+        found += [Path(place, name) for name in sorted(files) if name.endswith(".jsonl")]
+        if len(found) >= MOST_SESSIONS:
+            break
+    return found[:MOST_SESSIONS]
+
+
+def _responses(path: Path) -> dict[str, Usage]:
+    found: dict[str, Usage] = {}
     mark, more = Mark(), True
     while more:
-        piece = read(folder / RAW, mark)
+        piece = read(path, mark, last=True)
         for line in piece.lines:
             message = dict_of((json_of(line) or {}).get("message")) if b'"usage"' in line else {}
             if message.get("role") == "assistant" and (id_ := text_of(message.get("id"))):
                 calls = sum(dict_of(block).get("type") == "tool_use" for block in list_of(message.get("content")))
-                known = found.get(id_) or Counted(id_, _tokens(message))
-                found[id_] = Counted(id_, known.usage + Usage(tool_calls=calls))
+                found[id_] = (found.get(id_) or _tokens(message)) + Usage(tool_calls=calls)
         mark, more = piece.mark, piece.more
-    return list(found.values())
+    return found
 
 
 def _tokens(message: dict[str, Any]) -> Usage:

@@ -27,7 +27,13 @@ FOLLOW_AGAIN_SECONDS = 30.0
 #: So many lines are brought at once; then the thread has to have taken them.
 MOST_BROUGHT = 2000
 #: An agent that has published may end its turn: its last words have cost something.
-LAST_WORDS_SECONDS, LOOK_SECONDS = 10.0, 0.2
+LAST_WORDS_SECONDS, LOOK_SECONDS = 30.0, 0.2
+#: The same on another host. A turn ends when all that it took is in the events.
+LAST_WORDS = f"""
+cd "$MNGR_AGENT_STATE_DIR" && [ -e logs/claude_transcript ] || exit 0
+left={LAST_WORDS_SECONDS:.0f}
+while [ -e active ] && [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); done
+"""
 #: How long ago anything of the agent's changed, by its host's own clock.
 NEWEST = r"""
 cd "$MNGR_AGENT_STATE_DIR" || exit
@@ -97,15 +103,32 @@ class AgentLogs:
     async def finish(self, attempt: Attempt, *, published: bool) -> Usage:
         if (follower := self._followers.pop(attempt.key, None)) is not None:
             follower.cancel()
-        if attempt.provider != "local" and attempt.host_id:
+        if not self._ingest.is_finished(attempt):
             try:
-                await self._bring(attempt, forever=False)
+                await (
+                    self._stop(attempt, published) if attempt.provider == "local" else self._end(attempt, published)
+                )
             except MngrFailed as failed:
                 log.info("can't read the last of an agent's events", attempt=str(attempt.key), why=failed.message)
+        return await asyncio.to_thread(self._ingest.finish, attempt, pane=not published)
+
+    async def _stop(self, attempt: Attempt, published: bool) -> None:
+        """A claude that works on would take more than was counted, so it is stopped before that is done. What has
+        published ends its turn first."""
+        if not self._ingest.is_claude(attempt):
+            return
         deadline = time.monotonic() + LAST_WORDS_SECONDS
         while published and time.monotonic() < deadline and self._ingest.is_amid_turn(attempt):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)
-        return await asyncio.to_thread(self._ingest.finish, attempt, pane=not published)
+        if not published:
+            await asyncio.to_thread(self._ingest.keep_pane, attempt)
+        await self._agents.stop([AgentAddress.of(attempt)])
+
+    async def _end(self, attempt: Attempt, published: bool) -> None:
+        if attempt.host_id:
+            if published:
+                await self._agents.exec(AgentAddress.of(attempt), LAST_WORDS)
+            await self._bring(attempt, forever=False)
 
     async def read(self, key: AttemptKey, after: int = 0) -> LogPiece:
         lines, place = await asyncio.to_thread(self._store.read, key, after)

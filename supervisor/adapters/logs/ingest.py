@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from supervisor.adapters.logs import claude
+from supervisor.adapters.logs import claude, signs
 from supervisor.adapters.logs.books import Books, Page
 from supervisor.adapters.logs.entries import Entry, Reading, text_of
 from supervisor.adapters.logs.panes import Pane, Panes
@@ -32,13 +32,10 @@ from supervisor.ports import Sight
 
 log = structlog.get_logger()
 
-ACTIVE, ASKS = "active", "permissions_waiting"
 REMOTE, PANE = "remote", "pane"
 PANES_EVERY_SECONDS, SHRINK_EVERY_SECONDS = 2.0, 60.0
 #: A claude that writes nothing for so long may show a dialog that it leaves no mark of.
 STILL_SECONDS = 5.0
-#: What is typed into a pane changes it: that is no activity of the agent's.
-ECHO_SECONDS = 5.0
 LONGEST_PANE = 256 * 1024
 LAST_ROUNDS = 1000
 
@@ -93,10 +90,13 @@ class Ingest:
         waiting.append(line)
         return True
 
+    def is_claude(self, attempt: Attempt) -> bool:
+        """Whether it keeps a transcript of its own, on this machine."""
+        return (self._state_dir(attempt.agent_id) / claude.RAW).exists()
+
     def is_amid_turn(self, attempt: Attempt) -> bool:
         """Whether it is about to write down what its last words took."""
-        folder = self._state_dir(attempt.agent_id)
-        return (folder / ACTIVE).exists() and (folder / claude.RAW).exists()
+        return (self._state_dir(attempt.agent_id) / signs.ACTIVE).exists()
 
     # --- in the thread
 
@@ -118,29 +118,45 @@ class Ingest:
             self._shrunk_at = time.monotonic()
         return more
 
+    def is_finished(self, attempt: Attempt) -> bool:
+        return attempt.key in self._finished
+
+    def keep_pane(self, attempt: Attempt) -> None:
+        """What its screen shows, before it is stopped."""
+        with self._lock:
+            if attempt.provider == "local" and attempt.key not in self._finished:
+                self._read_rest(attempt, last=False)
+                self._safely(self._keep_pane, attempt)
+
     def finish(self, attempt: Attempt, *, pane: bool) -> Usage:
         """Read the last of it. With `pane`, or where it wrote no events, also what its pane shows."""
         key = attempt.key
         with self._lock:
             if key not in self._finished:
-                for _ in range(LAST_ROUNDS):
-                    if not self._guarded(attempt, last=True):
-                        break
-                try:
-                    self._complete(attempt, self._reader(key), pane)
-                except (OSError, sqlite3.Error) as error:
-                    # An agent is not kept alive for its log.
-                    log.warning("can't read the last of an agent", attempt=str(key), why=str(error))
+                self._read_rest(attempt, last=True)
+                self._safely(self._complete, attempt, pane)
                 self._finished.add(key)
                 self._readers.pop(key, None)
             usage = self._page(key).usage
             self._sights[key] = replace(self._sights.get(key, Sight()), usage=usage)
             return usage
 
+    def _read_rest(self, attempt: Attempt, last: bool) -> None:
+        for _ in range(LAST_ROUNDS):
+            if not self._guarded(attempt, last):
+                break
+
+    def _safely[*Ts](self, act: Callable[[Attempt, Reader, *Ts], None], attempt: Attempt, *more: *Ts) -> None:
+        """An agent is not kept alive for its log."""
+        try:
+            act(attempt, self._reader(attempt.key), *more)
+        except (OSError, sqlite3.Error) as error:
+            log.warning("can't read the last of an agent", attempt=str(attempt.key), why=str(error))
+
     def _complete(self, attempt: Attempt, reader: Reader, pane: bool) -> None:
         if attempt.provider == "local":
             self._count_raw(attempt, reader)
-            if PANE not in reader.page.marks and (pane or not reader.has_events):
+            if pane or not reader.has_events:
                 self._keep_pane(attempt, reader)
 
     def _guarded(self, attempt: Attempt, last: bool = False) -> bool:
@@ -176,9 +192,11 @@ class Ingest:
         if pieces or self._brought.get(attempt.key):
             reader.has_events = True
             self._take(attempt.key, reader, pieces)
-        latest = self._active_at(attempt, [source.path for source in found], folder, by_pane=not reader.has_events)
+        pane = None if reader.has_events else self._shown.get(attempt.agent_id)
+        latest = signs.active_at(attempt, [source.path for source in found], folder, pane)
         reader.active_at = max(reader.active_at, latest)
-        self._sights[attempt.key] = self._seen(attempt, reader, folder)
+        asks = attempt.agent_id in self._asking
+        self._sights[attempt.key] = signs.seen(attempt, reader.page, folder, reader.active_at, asks)
         return any(piece.more for piece in pieces.values())
 
     # --- what is new
@@ -238,6 +256,8 @@ class Ingest:
                 self._books.save(reader.page)
 
     def _keep_pane(self, attempt: Attempt, reader: Reader) -> None:
+        if PANE in reader.page.marks:
+            return
         page, reading = reader.page, self._reading(attempt.key, reader, PANE)
         text = reading.clean(self._panes.text(attempt.agent_id).strip(), LONGEST_PANE)
         at = reading.entry("note", "").at
@@ -259,28 +279,6 @@ class Ingest:
 
     def _has_events(self, key: AttemptKey) -> bool:
         return key in self._readers and self._readers[key].has_events
-
-    def _active_at(self, attempt: Attempt, paths: list[Path], folder: Path, *, by_pane: bool) -> float:
-        """The newest of its files; for one that writes none, its pane. A clock that is ahead does not count."""
-        latest = attempt.started_at
-        for path in (*paths, folder / claude.RAW, folder / ACTIVE):
-            with suppress(OSError):
-                latest = max(latest, path.lstat().st_mtime)
-        pane = self._shown.get(attempt.agent_id)
-        if by_pane and pane is not None and pane.changed_at > (attempt.nudged_at or 0.0) + ECHO_SECONDS:
-            latest = max(latest, pane.changed_at)
-        return min(latest, time.time())
-
-    def _seen(self, attempt: Attempt, reader: Reader, folder: Path) -> Sight:
-        is_here = attempt.provider == "local" and folder.exists()
-        return Sight(
-            active_at=reader.active_at,
-            waits=not (folder / ACTIVE).exists() if is_here else None,
-            asks=(folder / ASKS).exists() or attempt.agent_id in self._asking if is_here else None,
-            usage=reader.page.usage,
-            problem=reader.page.word.problem,
-            detail=reader.page.word.detail,
-        )
 
     def _forget(self, over: Iterable[AttemptKey]) -> None:
         for key in over:
