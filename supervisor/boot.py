@@ -50,12 +50,12 @@ log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Devices]:
+async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIterator[Devices]:
     """Raises Locked when another daemon has this state directory, Unreadable when its state can't be trusted."""
     layout = Layout(settings.state_dir)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with lock(settings.state_dir):
-        journal = open_journal(layout.journal)
+        journal = open_journal(layout.journal, accept_older=accept_older)
         mngr = mngr_settings(settings)
         agents = await open_agents(mngr)
         store = GitStore(settings.state_dir)
@@ -141,14 +141,14 @@ class Configuration:
         return resolve(self.settings, name)
 
 
-def run(settings: Settings, load: Callable[[], Settings]) -> int:
+def run(settings: Settings, load: Callable[[], Settings], *, accept_older: bool = False) -> int:
     """Until a signal says stop. `load` reads the configuration again."""
-    return asyncio.run(_run(settings, load))
+    return asyncio.run(_run(settings, load, accept_older=accept_older))
 
 
-async def _run(settings: Settings, load: Callable[[], Settings]) -> int:
+async def _run(settings: Settings, load: Callable[[], Settings], *, accept_older: bool) -> int:
     systemd = Systemd()
-    async with opened(settings) as devices:
+    async with opened(settings, accept_older=accept_older) as devices:
         supervisor = daemon(settings, devices)
         running = asyncio.create_task(supervisor.run())
         ready = asyncio.create_task(supervisor.ready.wait())

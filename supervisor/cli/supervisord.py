@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     load = partial(settings.load, options.config, flags)
     if options.salvage:
         return _salvage(load().state_dir)
-    return boot.run(load(), load)
+    return boot.run(load(), load, accept_older=options.accept_older_state)
 
 
 def _salvage(state_dir: Path) -> int:
@@ -81,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     choices = [str(each) for each in logs.Format]
     parser.add_argument("--log-format", type=logs.Format, default=logs.Format.AUTO, metavar="|".join(choices))
     parser.add_argument("--salvage", action="store_true", help="save what can be read of a damaged journal, and exit")
+    parser.add_argument(
+        "--accept-older-state",
+        action="store_true",
+        help="start although less is found than was acknowledged, as after a backup was restored; nothing is "
+        "launched until `supervisorctl resume`",
+    )
     parser.add_argument("--version", action="version", version=f"supervisord {__version__}")
     return parser
 

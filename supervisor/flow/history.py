@@ -59,7 +59,15 @@ def _on_queue_paused(state: State, event: ev.QueuePaused) -> State:
 
 
 def _on_queue_resumed(state: State, event: ev.QueueResumed) -> State:
-    return replace(state, paused=False, pause_reason="")
+    return replace(state, paused=False, pause_reason="", is_older=False)
+
+
+def _on_older_state_accepted(state: State, event: ev.OlderStateAccepted) -> State:
+    """A job that is queued here may have its agent already: somebody must look before anything is launched."""
+    how = "was salvaged" if event.salvaged else "was accepted although it is older"
+    return replace(
+        state, paused=True, is_older=True, pause_reason=f"the state {how}: look at what agents there are first"
+    )
 
 
 def _on_orphan_destroyed(state: State, event: ev.OrphanDestroyed) -> State:
@@ -77,5 +85,6 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.PoolRested: _on_pool_rested,
     ev.QueuePaused: _on_queue_paused,
     ev.QueueResumed: _on_queue_resumed,
+    ev.OlderStateAccepted: _on_older_state_accepted,
     ev.OrphanDestroyed: _on_orphan_destroyed,
 }

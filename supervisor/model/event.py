@@ -95,6 +95,18 @@ class OrphanDestroyed(Event):
     agent_name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OlderStateAccepted(Event):
+    """A person goes on with less than was acknowledged: a restored backup, or what could be saved of a journal.
+
+    Nothing is launched, and no agent that this state does not know is put away, until a person resumes the queue."""
+
+    #: the number of the last event that was found, and of the last that was acknowledged; 0: not known
+    last: int
+    acknowledged: int = 0
+    salvaged: bool = False
+
+
 # --- batches
 
 

@@ -29,6 +29,8 @@ class State:
     #: nothing is launched; what runs may finish
     paused: bool = False
     pause_reason: str = ""
+    #: a person went on with less than was acknowledged, and nobody has looked yet what agents there are
+    is_older: bool = False
 
     def in_order(self) -> list[Batch]:
         return sorted(self.batches.values(), key=lambda batch: batch.number)

@@ -80,6 +80,8 @@ def _the_daemon(story: Story) -> None:
     story.tell(ev.SlotsChanged(story.now, "local", 6, author="ana"))
     story.tell(ev.QueuePaused(story.now, author="ana", reason="new disk"))
     story.tell(ev.QueueResumed(story.now, author="ana"))
+    story.tell(ev.OlderStateAccepted(story.now, last=3, acknowledged=5))
+    story.tell(ev.QueueResumed(story.now, author="ana"))
     story.tell(ev.OrphanDestroyed(story.now, "agent-0", "sv-old-1-1"))
 
 

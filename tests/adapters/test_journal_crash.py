@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.sqlite.mark import place_of
 from supervisor.adapters.sqlite.schema import open_database
+from supervisor.errors import Unreadable
 from supervisor.model import event as ev
 
 PAGE, LOG_HEADER, FRAME_HEADER = 4096, 32, 24
@@ -30,12 +32,15 @@ class Disk:
     log: bytes
     #: the database after the log was copied into it
     checkpointed: bytes
-    #: how long the log was at each acknowledgement, and how many events were acknowledged by then
-    acknowledged: tuple[tuple[int, int], ...]
+    #: how long the log was at each acknowledgement, how many events were acknowledged by then, and the mark of that
+    acknowledged: tuple[tuple[int, int, bytes], ...]
 
     def promised(self, length: int) -> list[int]:
         """The jobs whose events were acknowledged when the log had that length."""
-        return list(range(1, 1 + max(count for grown, count in self.acknowledged if grown <= length)))
+        return list(range(1, 1 + max(count for grown, count, _ in self.acknowledged if grown <= length)))
+
+    def mark(self, length: int) -> bytes:
+        return max((count, mark) for grown, count, mark in self.acknowledged if grown <= length)[1]
 
     @property
     def frames(self) -> range:
@@ -51,13 +56,13 @@ def disk() -> Disk:
 
 def _written(path: Path) -> Disk:
     journal = open_journal(path)
-    log, database = path.with_name(f"{path.name}-wal"), path.read_bytes()
-    acknowledged = [(0, 0)]
+    log, database, mark = path.with_name(f"{path.name}-wal"), path.read_bytes(), place_of(path)
+    acknowledged = [(0, 0, mark.read_bytes())]
     for count in (1, 1, 40, 1, 3, 100, 1):
         first = acknowledged[-1][1] + 1
         events = [ev.JobEnded(1.0, "aaa", job, "clean", "x" * 150) for job in range(first, first + count)]
         last = asyncio.run(journal.append(events))
-        acknowledged.append((log.stat().st_size, last))
+        acknowledged.append((log.stat().st_size, last, mark.read_bytes()))
     assert path.read_bytes() == database
     whole = log.read_bytes()
     with closing(sqlite3.connect(path)) as other:
@@ -67,12 +72,13 @@ def _written(path: Path) -> Disk:
     return Disk(database, whole, checkpointed, tuple(acknowledged))
 
 
-def jobs_after_power_loss(database: bytes, log: bytes) -> list[int]:
+def jobs_after_power_loss(database: bytes, log: bytes, mark: bytes) -> list[int]:
     """What a daemon finds that is started on these files: the jobs that replay tells of, in order."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "journal.sqlite3"
         path.write_bytes(database)
         path.with_name(f"{path.name}-wal").write_bytes(log)
+        place_of(path).write_bytes(mark)
         return replayed(path)
 
 
@@ -95,7 +101,8 @@ def test_an_append_waits_until_the_log_is_synced(tmp_path: Path) -> None:
 def test_a_log_cut_at_any_frame_holds_all_that_was_acknowledged(beside: int) -> None:
     for frame in disk().frames:
         length = min(max(frame + beside, 0), len(disk().log))
-        assert jobs_after_power_loss(disk().database, disk().log[:length]) == disk().promised(length)
+        found = jobs_after_power_loss(disk().database, disk().log[:length], disk().mark(length))
+        assert found == disk().promised(length)
 
 
 @given(st.data())
@@ -104,9 +111,9 @@ def test_a_torn_log_holds_all_that_was_acknowledged(data: st.DataObject) -> None
     """Cut at any byte, and what was written after it, unsynced, is anything: nothing, zeros, garbage."""
     length = data.draw(st.integers(0, len(disk().log)))
     torn = data.draw(st.binary(max_size=64)) * data.draw(st.integers(0, 200))
-    found = jobs_after_power_loss(disk().database, disk().log[:length] + torn)
+    found = jobs_after_power_loss(disk().database, disk().log[:length] + torn, disk().mark(length))
     assert found[: len(disk().promised(length))] == disk().promised(length)
-    assert found in [disk().promised(grown) for grown, _ in disk().acknowledged]
+    assert found in [disk().promised(grown) for grown, *_ in disk().acknowledged]
 
 
 @given(st.data())
@@ -116,13 +123,33 @@ def test_a_checkpoint_cut_short_loses_nothing(data: st.DataObject) -> None:
     before, after = disk().database, disk().checkpointed
     length = data.draw(st.integers(0, len(after)))
     mixed = after[:length] + before[length:]
-    assert jobs_after_power_loss(mixed, disk().log) == disk().promised(len(disk().log))
+    whole = len(disk().log)
+    assert jobs_after_power_loss(mixed, disk().log, disk().mark(whole)) == disk().promised(whole)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_mark_that_was_cut_short_is_the_one_before_or_the_one_after(data: st.DataObject) -> None:
+    """The last append is on disk, and its mark was being written: whatever became of that, all is there."""
+    (_, _, before), (_, _, after) = disk().acknowledged[-2:]
+    length = data.draw(st.integers(0, len(after)))
+    torn = after[:length] + before[length:]
+    assert jobs_after_power_loss(disk().database, disk().log, torn) == disk().promised(len(disk().log))
+
+
+def test_a_log_without_what_was_acknowledged_is_refused_wherever_it_was_cut() -> None:
+    whole = len(disk().log)
+    for length in [frame for frame in disk().frames if disk().promised(frame) != disk().promised(whole)]:
+        with pytest.raises(Unreadable, match="were acknowledged"):
+            jobs_after_power_loss(disk().database, disk().log[:length], disk().mark(whole))
 
 
 APPENDING = """
 import asyncio, pathlib, sys
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.sqlite.mark import place_of
 from supervisor.adapters.sqlite.schema import open_database
+from supervisor.errors import Unreadable
 from supervisor.model.event import JobEnded
 
 async def main():

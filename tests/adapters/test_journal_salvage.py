@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.adapters.sqlite.journal import open_journal
+from supervisor.adapters.sqlite.mark import place_of
 from supervisor.adapters.sqlite.salvage import salvage
 from supervisor.errors import Unreadable
 from supervisor.flow.history import apply
@@ -73,9 +74,11 @@ def test_a_garbled_event_is_left_out_and_named_and_its_number_stays_free(path: P
         run_sql(path, f"UPDATE events SET body = 'garbage' WHERE seq = {seq}")
     report = salvage(path)
     assert [line.split(":")[0] for line in report.lost] == ["event 2 (queue-resumed)", "event 4 (queue-resumed)"]
-    assert [record.seq for record in replay(path)[1]] == [1, 3]
+    found = replay(path)[1]
+    assert [record.seq for record in found] == [1, 3, 5]
+    assert found[-1].event == ev.OlderStateAccepted(found[-1].event.at, last=3, acknowledged=4, salvaged=True)
     write(path, [ev.QueueResumed(5.0)])
-    assert [record.seq for record in replay(path)[1]] == [1, 3, 5]
+    assert [record.seq for record in replay(path)[1]] == [1, 3, 5, 6]
 
 
 def test_a_damaged_page_costs_the_events_on_it_and_the_rest_can_be_replayed(path: Path) -> None:
@@ -90,7 +93,7 @@ def test_a_damaged_page_costs_the_events_on_it_and_the_rest_can_be_replayed(path
     assert report.lost
     found, records = replay(path)
     assert found == installation
-    assert len(records) == report.events == len(everything("0" * 12)) - len(report.lost)
+    assert len(records) - 1 == report.events == len(everything("0" * 12)) - len(report.lost)
     reduce(apply, (record.event for record in records), State(installation=found))
 
 
@@ -105,9 +108,17 @@ def test_events_that_no_longer_make_sense_are_left_out(path: Path) -> None:
     assert any("which is not open" in line for line in report.lost)
 
 
+def test_the_name_of_the_installation_is_in_its_mark_too(path: Path) -> None:
+    installation = write(path, [ev.QueuePaused(1.0)])
+    run_sql(path, "DELETE FROM meta")
+    assert not salvage(path).renamed
+    assert replay(path)[0] == installation
+
+
 def test_a_lost_name_of_the_installation_is_told(path: Path) -> None:
     installation = write(path, [ev.QueuePaused(1.0)])
     run_sql(path, "DELETE FROM meta")
+    place_of(path).unlink()
     with pytest.raises(Unreadable, match="installation"):
         open_journal(path)
     report = salvage(path)
@@ -120,12 +131,23 @@ def test_the_log_that_a_killed_daemon_left_is_read_too_and_kept(path: Path, tmp_
     asyncio.run(journal.append([ev.QueuePaused(1.0)]))
     found = tmp_path / "found" / "journal.sqlite3"
     found.parent.mkdir()
-    for suffix in ("", "-wal"):
-        found.with_name(found.name + suffix).write_bytes(path.with_name(path.name + suffix).read_bytes())
+    for name in (path.name, f"{path.name}-wal", place_of(path).name):
+        found.with_name(name).write_bytes(path.with_name(name).read_bytes())
     asyncio.run(journal.close())
     report = salvage(found)
+    kept = {report.kept.name, f"{report.kept.name}-wal"}
+    assert {each.name for each in found.parent.iterdir()} == {found.name, place_of(found).name} | kept
     assert [record.event for record in replay(found)[1]] == [ev.QueuePaused(1.0)]
-    assert {each.name for each in found.parent.iterdir()} == {found.name, report.kept.name, f"{report.kept.name}-wal"}
+
+
+def test_what_was_acknowledged_and_is_not_there_is_told_by_number(path: Path) -> None:
+    write(path, [ev.QueuePaused(1.0), ev.QueueResumed(2.0)])
+    older = path.read_bytes()
+    write(path, [ev.QueuePaused(3.0), ev.QueueResumed(4.0), ev.QueuePaused(5.0)])
+    path.write_bytes(older)
+    report = salvage(path)
+    assert report.lost == ["events 3 to 5: they were acknowledged, and are not there"]
+    assert [record.seq for record in replay(path)[1]] == [1, 2, 6]
 
 
 def test_salvaging_twice_keeps_both_old_journals(path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.adapters.sqlite.journal import SqliteJournal, open_journal
+from supervisor.adapters.sqlite.tally import event_digest
 from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.ledger import Fate, LedgerRow
@@ -112,7 +113,8 @@ async def test_unknown_fields_are_passed_over_and_missing_ones_get_their_default
     body = {"at": 1.0, "batch": "aaa", "job": 1, "outcome": "clean", "mood": "good"}
     async with opened(path):
         with closing(sqlite3.connect(path)) as other, other:
-            other.execute("INSERT INTO events (at, kind, body) VALUES (1, 'job-ended', ?)", (json.dumps(body),))
+            row = (1, 1.0, "job-ended", None, None, None, json.dumps(body))
+            other.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, event_digest(*row)))
     async with opened(path) as journal:
         assert [record.event for record in journal.replay()] == [
             ev.JobEnded(1.0, "aaa", 1, outcome="clean", detail="")

@@ -1,7 +1,8 @@
 """The state at some event, kept so that a restart need not fold all that went before it.
 
-It is a shortcut, never the truth: one that another version wrote, or that can't be read, is passed over, and the
-events are folded from the beginning. It goes when a batch is sealed, because replay leaves out what is sealed.
+It is a shortcut, never the truth: one that another version wrote, or that is not as it was written, is passed over,
+and the events are folded from the beginning. It goes when a batch is sealed: replay leaves out what is sealed.
+With it go the sums of the events that it stands for, so that those need not be read to know that none is missing.
 """
 
 import sqlite3
@@ -15,12 +16,16 @@ import msgspec
 from immutables import Map
 
 from supervisor import __version__
+from supervisor.adapters.sqlite.tally import Tallies, event_digest
 from supervisor.model.state import State
 
 
-def write(connection: sqlite3.Connection, seq: int, state: State) -> None:
+def write(connection: sqlite3.Connection, seq: int, state: State, tallies: Tallies) -> None:
     body = msgspec.msgpack.encode(state, enc_hook=_plain)
-    connection.execute("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?, ?)", (seq, FINGERPRINT, body))
+    row = (seq, FINGERPRINT, body, msgspec.json.encode(tallies).decode())
+    columns = "id, seq, shape, body, tallies, digest"
+    values = (*row, event_digest(*row))
+    connection.execute(f"INSERT OR REPLACE INTO checkpoint ({columns}) VALUES (1, ?, ?, ?, ?, ?)", values)
 
 
 def drop(connection: sqlite3.Connection) -> None:
@@ -28,13 +33,26 @@ def drop(connection: sqlite3.Connection) -> None:
 
 
 def read(connection: sqlite3.Connection) -> tuple[int, State] | None:
-    row = connection.execute("SELECT seq, body FROM checkpoint WHERE shape = ?", (FINGERPRINT,)).fetchone()
-    if row is None:
+    if (row := _whole(connection)) is None:
         return None
     try:
-        return row[0], msgspec.msgpack.decode(row[1], type=State, dec_hook=_rich)
+        return row[0], msgspec.msgpack.decode(row[2], type=State, dec_hook=_rich)
     except (msgspec.DecodeError, ValueError, TypeError):
         return None
+
+
+def sums(connection: sqlite3.Connection) -> tuple[int, dict[str, int]] | None:
+    """Of the events that it stands for, if `read` will take it."""
+    row = _whole(connection)
+    return None if row is None else (row[0], msgspec.json.decode(row[3], type=dict[str, int]))
+
+
+def _whole(connection: sqlite3.Connection) -> tuple[int, str, bytes, str] | None:
+    found = connection.execute("SELECT seq, shape, body, tallies, digest FROM checkpoint").fetchone()
+    if found is None or found[1] != FINGERPRINT or found[4] != event_digest(*found[:4]):
+        return None
+    row: tuple[int, str, bytes, str] = found[:4]
+    return row
 
 
 def _plain(value: Any) -> Any:

@@ -2,46 +2,39 @@
 
 Theory of operation. The database is in WAL mode, so a reader sees the journal as it was when it began to read, and
 never delays an append. With `synchronous = FULL` a commit returns once the write-ahead log is synced: that is when an
-append is answered. A transaction that a crash cut short fails its checksum when the log is read back, and is not
-there. SQLite moves the log's content into the database every thousand pages, and cuts the log back after that.
+append is answered, once the mark says so, too (`mark`). A transaction that a crash cut short fails its checksum when
+the log is read back, and is not there. SQLite moves the log's content into the database every thousand pages, and
+cuts the log back after that.
+
+Before anything is written, all is left as it is on disk, also when it is closed: replay may still find what can't be
+trusted.
 """
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from supervisor.adapters.sqlite import checkpoint, codec, unreadable
-from supervisor.adapters.sqlite.schema import connect, decoded, installation_of, open_database
+from supervisor.adapters.sqlite import appending, checkpoint, mark, unreadable
+from supervisor.adapters.sqlite.inspecting import LIVE, altered
+from supervisor.adapters.sqlite.mark import MarkFile
+from supervisor.adapters.sqlite.opening import settled
+from supervisor.adapters.sqlite.schema import connect, decoded, last_of, leave_as_it_is, open_database
+from supervisor.adapters.sqlite.tally import add, event_digest, sealed_digest, total
 from supervisor.adapters.sqlite.thread import ConnectionThread, transaction
-from supervisor.errors import DeviceFailed
-from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
+from supervisor.errors import DeviceFailed, Unreadable
+from supervisor.model.event import Event
 from supervisor.model.state import State
 from supervisor.ports import Record, SealedBatch
 
-_INSERT = "INSERT INTO events (at, kind, batch, job, attempt, body) VALUES (?, ?, ?, ?, ?, ?)"
-_SEAL = "INSERT INTO sealed (id, created_at, finished_at, status, jobs) VALUES (?, ?, ?, ?, ?)"
-_LAST = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
-
-#: The batches are found by hopping from one to the next in the index, so what is sealed costs nothing but its name.
-_REPLAY = """
-    WITH RECURSIVE batches (id) AS (
-        SELECT min(batch) FROM events
-        UNION ALL
-        SELECT (SELECT min(batch) FROM events WHERE batch > id) FROM batches WHERE id IS NOT NULL
-    ),
-    wanted (seq) AS (
-        SELECT seq FROM events WHERE batch IS NULL AND seq > :after
-        UNION ALL
-        SELECT seq FROM events
-        WHERE batch IN (SELECT id FROM batches WHERE id NOT IN (SELECT id FROM sealed)) AND seq > :after
-        ORDER BY seq
-    )
-    SELECT events.seq, kind, body FROM wanted CROSS JOIN events ON events.seq = wanted.seq ORDER BY wanted.seq
-"""
-
+_REPLAY = LIVE.format(columns="events.seq, kind, body")
+_EVENT = "seq, at, kind, batch, job, attempt, body, digest"
 _SEALED_SINCE = "SELECT 1 FROM events WHERE seq > ? AND kind = 'batch-sealed' LIMIT 1"
-_SEALED = "SELECT id, created_at, finished_at, status, jobs FROM sealed"
+_COUNTED_SINCE = """
+    SELECT batch, digest FROM events WHERE seq > ? AND (batch IS NULL OR batch NOT IN (SELECT id FROM sealed))
+"""
+_SEALED = "SELECT id, created_at, finished_at, status, jobs, digest FROM sealed"
 _FORGET = """
     DELETE FROM events WHERE seq IN (
         SELECT seq FROM events WHERE batch IN (SELECT id FROM sealed WHERE finished_at < ?) LIMIT 1000
@@ -49,34 +42,57 @@ _FORGET = """
 """
 
 
-def open_journal(path: Path) -> "SqliteJournal":
-    """Open the journal there, or make one. Blocking: for the start."""
-    return SqliteJournal(path)
+def open_journal(path: Path, *, accept_older: bool = False) -> "SqliteJournal":
+    """Open the journal there, or make one. Blocking: for the start. Unreadable where it is not what was acknowledged;
+    with `accept_older`, it is gone on with nevertheless."""
+    return SqliteJournal(path, accept_older=accept_older)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    connection = connect(path)
+    leave_as_it_is(connection)
+    return connection
 
 
 class SqliteJournal:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, accept_older: bool = False) -> None:
         self.path = path
+        found = settled(path, accept_older=accept_older)
+        self.installation = found.installation
+        #: of the events that today's state is made of; the writer's own
+        self._tallies = dict(found.tallies)
+        self._mark: MarkFile | None = None
         self._writer = ConnectionThread("journal-writer", lambda: open_database(path))
-        self._reader = ConnectionThread("journal-reader", lambda: connect(path))
-        with closing(connect(path)) as connection:
-            self.installation = installation_of(connection)
+        self._reader = ConnectionThread("journal-reader", lambda: _reading(path))
 
     async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
         """Cancelled while it waits, it may or may not have been written."""
 
         def write(connection: sqlite3.Connection) -> int:
-            rows = [_row(event) for event in events]
-            seals = [(each.id, each.created_at, each.finished_at, each.status, each.jobs) for each in sealed]
             with transaction(connection):
-                connection.executemany(_INSERT, rows)
-                connection.executemany(_SEAL, seals)
-                if seals:
+                last = last_of(connection)
+                tallies = appending.insert(connection, last, events, self._tallies)
+                tallies = appending.seal(connection, sealed, tallies)
+                if sealed:
                     checkpoint.drop(connection)
-                last: int = connection.execute(_LAST).fetchone()[0]
-            return last
+            self._tallies = tallies
+            if events or sealed:
+                self._acknowledge(last + len(events))
+            return last + len(events)
 
         return await self._write(write)
+
+    def _acknowledge(self, last: int) -> None:
+        """What is on disk by now must not be written again, so a mark that can't be set ends the daemon."""
+        try:
+            if self._mark is None:
+                self._mark = MarkFile(mark.place_of(self.path))
+            self._mark.advance(last, total(self._tallies))
+        except OSError as error:
+            raise Unreadable(
+                f"can't write down in {mark.place_of(self.path)} what was acknowledged: {error}",
+                hint="see to its disk and its permissions, then start again: nothing is lost",
+            ) from error
 
     async def forget(self, before: float) -> int:
         """Drop the events of batches that were finished before that time; what they came to stays in `sealed`.
@@ -94,19 +110,22 @@ class SqliteJournal:
         return forgotten
 
     def checkpoint(self) -> tuple[int, State] | None:
-        with unreadable.damage_found(self.path), closing(connect(self.path)) as connection:
+        with unreadable.damage_found(self.path), closing(_reading(self.path)) as connection:
             return checkpoint.read(connection)
 
     async def keep(self, seq: int, state: State) -> None:
         def keep(connection: sqlite3.Connection) -> None:
             with transaction(connection):
                 if not connection.execute(_SEALED_SINCE, (seq,)).fetchone():
-                    checkpoint.write(connection, seq, state)
+                    tallies = dict(self._tallies)
+                    for batch, digest in connection.execute(_COUNTED_SINCE, (seq,)):
+                        add(tallies, batch, -digest)
+                    checkpoint.write(connection, seq, state, tallies)
 
         await self._write(keep)
 
     def replay(self, after: int = 0) -> Iterator[Record]:
-        with unreadable.damage_found(self.path), closing(connect(self.path)) as connection:
+        with unreadable.damage_found(self.path), closing(_reading(self.path)) as connection:
             for seq, kind, body in connection.execute(_REPLAY, {"after": after}):
                 yield Record(seq, decoded(self.path, seq, kind, body))
 
@@ -116,23 +135,25 @@ class SqliteJournal:
         filters: dict[str, int | str] = {"seq > ?": after} | ({"batch = ?": batch} if batch else {})
         filters |= {"job = ?": job} if job is not None else {}
         order = "DESC" if newest else "ASC"
-        query = f"SELECT seq, kind, body FROM events WHERE {' AND '.join(filters)} ORDER BY seq {order} LIMIT ?"
+        query = f"SELECT {_EVENT} FROM events WHERE {' AND '.join(filters)} ORDER BY seq {order} LIMIT ?"
 
         def read(connection: sqlite3.Connection) -> list[Record]:
             rows = connection.execute(query, (*filters.values(), limit))
-            records = [Record(seq, decoded(self.path, seq, kind, body)) for seq, kind, body in rows]
+            records = [self._record(*row) for row in rows]
             return records[::-1] if newest else records
 
         return await self._read(read)
 
     async def sealed(self, *, limit: int = 100) -> list[SealedBatch]:
         query = f"{_SEALED} ORDER BY place DESC LIMIT ?"
-        return await self._read(lambda connection: [SealedBatch(*row) for row in connection.execute(query, (limit,))])
+        return await self._read(
+            lambda connection: [self._summary(*row) for row in connection.execute(query, (limit,))]
+        )
 
     async def sealed_batch(self, batch: str) -> SealedBatch | None:
         query = f"{_SEALED} WHERE id = ?"
         row = await self._read(lambda connection: connection.execute(query, (batch,)).fetchone())
-        return SealedBatch(*row) if row else None
+        return self._summary(*row) if row else None
 
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         query = "SELECT id FROM sealed WHERE id >= ? AND id < ? || char(0x10ffff) ORDER BY id LIMIT ?"
@@ -140,17 +161,34 @@ class SqliteJournal:
             lambda connection: [row[0] for row in connection.execute(query, (prefix, prefix, limit))]
         )
 
+    def _record(self, *row: Any) -> Record:
+        if row[7] != event_digest(*row[:7]):
+            raise altered(self.path, row[0], row[2], row[6])
+        return Record(row[0], decoded(self.path, row[0], row[2], row[6]))
+
+    def _summary(self, *row: Any) -> SealedBatch:
+        if row[5] != sealed_digest(*row[:5]):
+            raise unreadable.damaged(self.path, f"the summary of batch {row[0]!r} is not as it was written")
+        return SealedBatch(*row[:5])
+
     async def close(self) -> None:
         await self._reader.close()
         await self._writer.close()
+        if self._mark is not None:
+            self._mark.close()
 
     async def _read[T](self, work: Callable[[sqlite3.Connection], T]) -> T:
         with unreadable.damage_found(self.path):
             return await self._reader.run(work)
 
     async def _write[T](self, work: Callable[[sqlite3.Connection], T]) -> T:
+        def settling(connection: sqlite3.Connection) -> T:
+            done = work(connection)
+            leave_as_it_is(connection, is_left=False)
+            return done
+
         try:
-            return await self._writer.run(work)
+            return await self._writer.run(settling)
         except sqlite3.OperationalError as error:
             raise DeviceFailed(
                 f"the journal {self.path} can't be written: {error}",
@@ -160,10 +198,3 @@ class SqliteJournal:
             raise
         except sqlite3.DatabaseError as error:
             raise unreadable.damaged(self.path, error) from error
-
-
-def _row(event: Event) -> tuple[float, str, str | None, int | None, int | None, str]:
-    batch = event.batch if isinstance(event, BatchEvent) else None
-    job = event.job if isinstance(event, JobEvent) else None
-    attempt = event.attempt if isinstance(event, AttemptEvent) else None
-    return event.at, event.kind, batch, job, attempt, codec.encode(event)

@@ -1,21 +1,27 @@
 """Repair, when a person asks for it: what can be read of a damaged journal becomes a new one, which can be replayed.
 
-Every row is looked up by its number, so a damaged page costs the rows on it and no others. An event that does not
-fit what is left of its history is left out as well: a daemon could not start with it.
+Every row is looked up by its number, so a damaged page costs the rows on it and no others. An event that is not as it
+was written, or does not fit what is left of its history, is left out as well: a daemon could not start with it. What
+the mark tells was acknowledged, and is not there, is said; and the new journal knows that it is less than there was.
 """
 
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supervisor.adapters.sqlite import codec, unreadable
-from supervisor.adapters.sqlite.schema import build, installation_of, place, recognise
+from supervisor.adapters.sqlite import codec, mark, unreadable
+from supervisor.adapters.sqlite.appending import insert
+from supervisor.adapters.sqlite.inspecting import Found, add_up, copied, has_digest_column, read_only
+from supervisor.adapters.sqlite.mark import Mark
+from supervisor.adapters.sqlite.schema import build, connect, installation_of, place, recognise
+from supervisor.adapters.sqlite.tally import event_digest, sealed_digest, total
 from supervisor.adapters.sqlite.thread import transaction
 from supervisor.flow.history import apply
-from supervisor.model.event import BatchEvent, Event
+from supervisor.model.event import BatchEvent, Event, OlderStateAccepted
 from supervisor.model.state import State
 
 type Row = tuple[object, ...]
@@ -41,19 +47,24 @@ class Salvage:
 
 def salvage(path: Path) -> Salvage:
     """Put a new journal in the place of a damaged one, which is kept beside it. Nobody else may use it meanwhile."""
-    report = Salvage(kept=_free_name(path))
-    with closing(_read_only(path)) as source:
+    report, marked = Salvage(kept=_free_name(path)), mark.read(mark.place_of(path))
+    if not path.exists():
+        raise unreadable.hopeless(path, "it is not there")
+    with copied(path) as copy, closing(read_only(copy)) as source:
         try:
             recognise(source, path)
         except sqlite3.DatabaseError as error:
             raise unreadable.hopeless(path, error) from error
+        report.installation = marked.installation if marked else ""
         with suppress(sqlite3.DatabaseError):
-            report.installation = installation_of(source)
+            report.installation = installation_of(source) or report.installation
         if not report.installation:
             report.installation, report.renamed = secrets.token_hex(6), True
         draft = build(path, report.installation)
-        with closing(sqlite3.connect(draft, isolation_level=None)) as target, transaction(target):
-            _copy(source, target, report)
+        with closing(connect(draft)) as target:
+            with transaction(target):
+                last = _copy(source, target, report)
+            new = _closed(target, draft, report, last, marked)
     # In this order a power failure leaves what will be refused, and never the journal without its log.
     path.rename(report.kept)
     log = path.with_name(f"{path.name}-wal")
@@ -62,7 +73,34 @@ def salvage(path: Path) -> Salvage:
     for rest in (log, path.with_name(f"{path.name}-shm")):
         rest.unlink(missing_ok=True)
     place(draft, path)
+    mark.create(mark.place_of(path), new)
     return report
+
+
+def _closed(target: sqlite3.Connection, draft: Path, report: Salvage, last: int, marked: Mark | None) -> Mark:
+    """The numbers of lost events were given out: they are not used again. Where some were lost, it says so itself."""
+    found = add_up(target, draft, report.installation, marked)
+    acknowledged = marked.seq if marked else 0
+    report.lost += _missing(found, last, marked, is_told=bool(report.lost))
+    last, tallies = max(last, acknowledged), found.tallies
+    with transaction(target):
+        target.execute("DELETE FROM sqlite_sequence WHERE name = 'events'")
+        target.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)", (last,))
+        if report.lost:
+            event = OlderStateAccepted(time.time(), last=found.last, acknowledged=acknowledged, salvaged=True)
+            tallies, last = insert(target, last, [event], tallies), last + 1
+    return Mark(report.installation, last, total(tallies))
+
+
+def _missing(found: Found, last: int, marked: Mark | None, *, is_told: bool) -> list[str]:
+    """By what the mark says; what could not be saved is told already."""
+    if marked is None:
+        return []
+    if last < marked.seq:
+        return [f"events {last + 1} to {marked.seq}: they were acknowledged, and are not there"]
+    if found.at_mark != marked.tally and not is_told:
+        return [f"some event up to {marked.seq}: what was saved is not all that was acknowledged, or not as it was"]
+    return []
 
 
 def _free_name(path: Path) -> Path:
@@ -72,36 +110,48 @@ def _free_name(path: Path) -> Path:
     return kept
 
 
-def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
-
-
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection, report: Salvage) -> None:
-    sealed = set()
-    for row in _rows(source, "sealed", "place", _SEALED, report):
-        target.execute(f"INSERT INTO sealed ({_SEALED}) VALUES (?, ?, ?, ?, ?, ?)", row)
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, report: Salvage) -> int:
+    """The number of the last event that there was, as far as that can be told here."""
+    sealed, state = set(), State(installation=report.installation)
+    has_digests = _has_digests(source)
+    for *row, digest in _rows(source, "sealed", "place", has_digests, report):
+        if digest not in (None, sealed_digest(*row[1:])):
+            report.lost.append(f"the summary of batch {row[1]}: it is not as it was written")
+            continue
+        target.execute(
+            f"INSERT INTO sealed ({_SEALED}, digest) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, sealed_digest(*row[1:]))
+        )
         sealed.add(row[1])
         report.sealed += 1
-    state = State(installation=report.installation)
-    for row in _rows(source, "events", "seq", _EVENT, report):
+    for *row, digest in _rows(source, "events", "seq", has_digests, report):
         try:
             event = codec.decode(str(row[2]), str(row[6]))
+            if digest not in (None, event_digest(*row)):
+                raise ValueError("it is not as it was written")
             state = _applied(state, event, sealed)
         except Exception as error:  # half a history can fail in any way
             report.lost.append(f"event {row[0]} ({row[2]}): {error}")
             continue
-        target.execute(f"INSERT INTO events ({_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        target.execute(
+            f"INSERT INTO events ({_EVENT}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, event_digest(*row))
+        )
         report.events += 1
-    # The numbers of lost events were given out: they are not used again.
-    target.execute("DELETE FROM sqlite_sequence WHERE name = 'events'")
-    target.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)", (_last(source, "events", "seq"),))
+    return _last(source, "events", "seq")
+
+
+def _has_digests(source: sqlite3.Connection) -> bool:
+    try:
+        return has_digest_column(source)
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _applied(state: State, event: Event, sealed: set[object]) -> State:
     return state if isinstance(event, BatchEvent) and event.batch in sealed else apply(state, event)
 
 
-def _rows(source: sqlite3.Connection, table: str, key: str, columns: str, report: Salvage) -> Iterator[Row]:
+def _rows(source: sqlite3.Connection, table: str, key: str, has_digests: bool, report: Salvage) -> Iterator[Row]:
+    columns = f"{_EVENT if table == 'events' else _SEALED}, {'digest' if has_digests else 'NULL'}"
     for number in range(1, _last(source, table, key) + 1):
         try:
             row = source.execute(f"SELECT {columns} FROM {table} WHERE {key} = ?", (number,)).fetchone()

@@ -3,18 +3,16 @@
 A new journal is built beside its place and moved there when it is complete and synced. So a file that is found there,
 however short, was a journal once, and whatever is wrong with it is damage.
 
-How much is checked does not grow with the journal. SQLite itself compares the file's length with its header. A small
-file is then checked page by page; of a large one, the newest events are read, whose pages were the last to be
-written. Replay reads every event that today's state is made of, and finds what is wrong with those.
+Whether it is whole is found out before, on a copy: see `inspecting`. A small file is checked page by page there.
 """
 
-import os
-import secrets
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from supervisor.adapters.sqlite import codec, unreadable
+from supervisor.adapters.sqlite.mark import sync_folder
+from supervisor.adapters.sqlite.tally import know_digests
 from supervisor.adapters.sqlite.thread import undone_on_error
 from supervisor.model.event import Event
 
@@ -25,30 +23,26 @@ MIGRATIONS = tuple(sorted(Path(__file__).with_name("migrations").glob("*.sql")))
 BUSY_SECONDS = 30.0
 #: The write-ahead log is cut back to this once its content is in the database.
 LOG_BYTES = 16 << 20
-CHECKED_BYTES, CHECKED_EVENTS = 64 << 20, 500
+CHECKED_BYTES = 64 << 20
+#: The schema from which on rows have digests, and the journal a mark beside it.
+DIGESTS_SINCE = 3
 
 
 def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    know_digests(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     return connection
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A connection to the journal at this path, made now if there is none; Unreadable when it can't be trusted."""
+    """A connection to a journal that was found whole, brought up to date."""
     with unreadable.damage_found(path):
-        if not path.exists():
-            _create(path)
-        elif path.stat().st_size == 0:  # SQLite would take it for a new one
-            raise unreadable.damaged(path, "it is empty")
         connection = connect(path)
         try:
-            recognise(connection, path)
-            _check(connection, path)
+            leave_as_it_is(connection)
             _migrate(connection)
-            if not installation_of(connection):
-                raise unreadable.damaged(path, "the name of its installation is missing")
             connection.execute("PRAGMA journal_mode = WAL")
         except BaseException:
             connection.close()
@@ -56,14 +50,9 @@ def open_database(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _create(path: Path) -> None:
-    if remains := [
-        each.name
-        for each in path.parent.iterdir()
-        if each.name.startswith((f"{path.name}-wal", f"{path.name}.damaged"))
-    ]:
-        raise unreadable.missing(path, ", ".join(sorted(remains)))
-    place(build(path, secrets.token_hex(6)), path)
+def leave_as_it_is(connection: sqlite3.Connection, *, is_left: bool = True) -> None:
+    """Closing it does not move the log into the database."""
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_left)
 
 
 def build(path: Path, installation: str) -> Path:
@@ -81,17 +70,13 @@ def build(path: Path, installation: str) -> Path:
 def place(draft: Path, path: Path) -> None:
     """Move it there so that it stays, also when the power fails."""
     draft.rename(path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_folder(path.parent)
 
 
 def recognise(connection: sqlite3.Connection, path: Path) -> None:
-    if _pragma(connection, "application_id") != APPLICATION_ID:
+    if pragma(connection, "application_id") != APPLICATION_ID:
         raise unreadable.foreign(path)
-    if (version := _pragma(connection, "user_version")) > len(MIGRATIONS):
+    if (version := pragma(connection, "user_version")) > len(MIGRATIONS):
         raise unreadable.newer(path, f"its schema is {version}, this version knows up to {len(MIGRATIONS)}")
 
 
@@ -100,15 +85,12 @@ def installation_of(connection: sqlite3.Connection) -> str:
     return str(found[0]) if found else ""
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if path.stat().st_size <= CHECKED_BYTES:
-        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise unreadable.damaged(path, " ".join(found.split()))
-        return
-    for seq, kind, body in connection.execute(
-        "SELECT seq, kind, body FROM events ORDER BY seq DESC LIMIT ?", (CHECKED_EVENTS,)
-    ):
-        decoded(path, seq, kind, body)
+def last_of(connection: sqlite3.Connection) -> int:
+    """The number of the last event, also when that was forgotten."""
+    last: int = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
+    ).fetchone()[0]
+    return last
 
 
 def decoded(path: Path, seq: int, kind: str, body: str) -> Event:
@@ -122,12 +104,12 @@ def decoded(path: Path, seq: int, kind: str, body: str) -> Event:
 
 def _migrate(connection: sqlite3.Connection) -> None:
     for version, script in enumerate(MIGRATIONS, start=1):
-        if version > _pragma(connection, "user_version"):
+        if version > pragma(connection, "user_version"):
             upgrade = f"BEGIN IMMEDIATE; {script.read_text()}; PRAGMA user_version = {version}; COMMIT"
             with undone_on_error(connection):
                 connection.executescript(upgrade)
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def pragma(connection: sqlite3.Connection, name: str) -> int:
     value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
     return value

@@ -10,11 +10,53 @@ from supervisor.errors import Unreadable
 
 
 def damaged(path: Path, why: object) -> Unreadable:
-    command = f"supervisord --state-dir {shlex.quote(str(path.parent))} --salvage"
     return Unreadable(
         f"the journal {path} is damaged: {why}",
-        hint=f"`{command}` copies what can still be read into a new journal and keeps this one beside it",
+        hint=f"`{_command(path, '--salvage')}` copies what can still be read into a new journal "
+        "and keeps this one beside it",
     )
+
+
+def older(path: Path, last: int, acknowledged: int) -> Unreadable:
+    return Unreadable(
+        f"the journal {path} ends with event {last}, but events up to {acknowledged} were acknowledged",
+        hint=_restored_or_damaged(path),
+    )
+
+
+def different(path: Path, acknowledged: int) -> Unreadable:
+    return Unreadable(
+        f"the journal {path} does not hold what was acknowledged up to event {acknowledged}: "
+        "events are missing, or are not as they were written",
+        hint=_restored_or_damaged(path),
+    )
+
+
+def unmarked(path: Path, mark: Path) -> Unreadable:
+    what = "is damaged" if mark.exists() else "is missing"
+    return Unreadable(
+        f"the file {mark} {what}, which tells up to where the journal {path} was acknowledged",
+        hint=_restored_or_damaged(path),
+    )
+
+
+def of_another(path: Path, found: str, marked: str) -> Unreadable:
+    return Unreadable(
+        f"the journal {path} is of the installation {found}, but what is beside it is of {marked}",
+        hint=_restored_or_damaged(path),
+    )
+
+
+def _restored_or_damaged(path: Path) -> str:
+    return (
+        "nothing was changed; put back what is missing. If it was restored from a backup on purpose, start once with "
+        f"`{_command(path, '--accept-older-state')}`; else `{_command(path, '--salvage')}` makes a new journal of "
+        "what can be read and keeps this one beside it"
+    )
+
+
+def _command(path: Path, flag: str) -> str:
+    return f"supervisord --state-dir {shlex.quote(str(path.parent))} {flag}"
 
 
 def newer(path: Path, what: str) -> Unreadable:
