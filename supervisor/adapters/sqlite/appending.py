@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from supervisor.adapters.sqlite import codec
-from supervisor.adapters.sqlite.tally import Tallies, add, event_digest, sealed_digest
+from supervisor.adapters.sqlite.tally import SEALED, Tallies, add, event_digest, name_digest, sealed_digest
 from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
 from supervisor.ports import SealedBatch
 
@@ -33,13 +33,13 @@ def _batch(event: Event) -> str:
     return event.batch if isinstance(event, BatchEvent) else ""
 
 
-def seal(connection: sqlite3.Connection, sealed: Sequence[SealedBatch], tallies: dict[str, int]) -> dict[str, int]:
-    """The sums without those of the sealed batches: replay leaves them out from now on."""
+def seal(connection: sqlite3.Connection, sealed: Sequence[SealedBatch], tallies: dict[str, int]) -> None:
+    """Replay leaves these out from now on, and so do the sums."""
     for each in sealed:
         row = (each.id, float(each.created_at), float(each.finished_at), each.status, each.jobs)
         connection.execute(_SEAL, (*row, sealed_digest(*row)))
-    left = {each.id for each in sealed}
-    return {batch: tally for batch, tally in tallies.items() if batch not in left}
+        tallies.pop(each.id, None)
+        add(tallies, SEALED, name_digest(each.id))
 
 
 def _columns(event: Event) -> tuple[float, str, str | None, int | None, int | None, str]:

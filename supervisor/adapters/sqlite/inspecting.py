@@ -28,7 +28,7 @@ from supervisor.adapters.sqlite.schema import (
     pragma,
     recognise,
 )
-from supervisor.adapters.sqlite.tally import Tallies, add, event_digest, sealed_digest, total
+from supervisor.adapters.sqlite.tally import SEALED, Tallies, add, event_digest, name_digest, sealed_digest, total
 
 _ROW = "events.seq, at, kind, batch, job, attempt, body"
 
@@ -125,18 +125,21 @@ def add_up(connection: sqlite3.Connection, path: Path, installation: str, marked
     since = marked.seq if marked else 0
     start = checkpoint.sums(connection) if has_digests else None
     after, tallies = start if start is not None and start[0] <= since else (0, {})
-    last, later, by_now = last_of(connection), 0, total(tallies)
+    tallies.pop(SEALED, None)  # a checkpoint's is of its time
+    last, by_now = last_of(connection), total(tallies)
     for row, kept in _live(connection, after, has_digests=has_digests):
         digest = _whole(path, row, kept, has_digests=has_digests)
         add(tallies, row[3], digest)
         if row[0] <= since:
             by_now += digest
-        else:
-            later += 1
     if has_digests:
         _check_sealed(connection, path)
-    sealed = _sealed_since(connection, path, since, has_digests=has_digests)
-    return Found(installation, not has_digests, last, tallies, _at_mark(connection, last, since, by_now + sealed))
+    names = {name for (name,) in connection.execute("SELECT id FROM sealed")}
+    for name in names:
+        add(tallies, SEALED, name_digest(name))
+    newly = _sealed_since(connection, path, since, has_digests=has_digests)
+    by_now += sum(name_digest(name) for name in names - newly.keys()) + sum(newly.values())
+    return Found(installation, not has_digests, last, tallies, _at_mark(connection, last, since, by_now))
 
 
 def has_digest_column(connection: sqlite3.Connection) -> bool:
@@ -180,16 +183,15 @@ def _check_sealed(connection: sqlite3.Connection, path: Path) -> None:
                 raise unreadable.damaged(path, f"the summary of batch {row[0]!r} is not as it was written")
 
 
-def _sealed_since(connection: sqlite3.Connection, path: Path, since: int, *, has_digests: bool) -> int:
-    """A batch that was sealed by an append that was not acknowledged is in the mark's sum, and not in today's."""
-    query = f"""
-        SELECT {_ROW}, {"digest" if has_digests else "NULL"} FROM events WHERE seq <= :since AND batch IN
-        (SELECT batch FROM events WHERE seq > :since AND kind = 'batch-sealed')
-    """
-    if since == 0:
-        return 0
-    rows = connection.execute(query, {"since": since})
-    return sum(_whole(path, tuple(row), kept, has_digests=has_digests) for *row, kept in rows)
+def _sealed_since(connection: sqlite3.Connection, path: Path, since: int, *, has_digests: bool) -> dict[str, int]:
+    """A batch that was sealed by an append without an answer is in the mark's sum with its events until then."""
+    sealed = "SELECT batch FROM events WHERE seq > ? AND kind = 'batch-sealed'"
+    sums = {batch: 0 for (batch,) in connection.execute(sealed, (since,))} if since else {}
+    query = f"SELECT {_ROW}, {'digest' if has_digests else 'NULL'} FROM events WHERE seq <= ? AND batch = ?"
+    for batch in sums:
+        for *row, kept in connection.execute(query, (since, batch)):
+            add(sums, batch, _whole(path, tuple(row), kept, has_digests=has_digests))
+    return sums
 
 
 def _at_mark(connection: sqlite3.Connection, last: int, since: int, summed: int) -> int | None:

@@ -72,7 +72,7 @@ class SqliteJournal:
             with transaction(connection):
                 last = last_of(connection)
                 tallies = appending.insert(connection, last, events, self._tallies)
-                tallies = appending.seal(connection, sealed, tallies)
+                appending.seal(connection, sealed, tallies)
                 if sealed:
                     checkpoint.drop(connection)
             self._tallies = tallies
