@@ -32,7 +32,7 @@ class Layout:
 
 #: What the agent finds, and leaves, under its own state directory.
 FOLDER = "supervisor"
-PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION = (
+PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION, PLUGINS = (
     f"{FOLDER}/{name}"
     for name in (
         "published.tar",
@@ -42,5 +42,6 @@ PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION = (
         "publish",
         "task.json",
         "integration.json",
+        "plugins",
     )
 )

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from supervisor.adapters.integrating.desk import Desk
-from supervisor.adapters.layout import FOLDER, INTEGRATION, OUTCOME, PROMPT, PUBLISH, TASK, Layout
+from supervisor.adapters.layout import FOLDER, INTEGRATION, OUTCOME, PLUGINS, PROMPT, PUBLISH, TASK, Layout
 from supervisor.adapters.prompts import Role, render, values_of
+from supervisor.adapters.selecting import without_paths, without_selection
 from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import Misconfigured
 from supervisor.model.attempt import Attempt
@@ -24,6 +25,11 @@ from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, Plac
 BASE_BRANCH = "base"
 
 CREDENTIAL = "credential:"
+
+#: the plugin of pytest that reports to the daemon
+REPORTER = "supervisor_reports"
+REPORTER_FILES = ("__init__.py", "telling.py", "watching.py")
+PYTHON_PATH = "PYTHONPATH"
 
 #: Added when the machine where the agent runs has no git identity.
 IDENTITY = (
@@ -78,6 +84,9 @@ class ContractOrders:
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
         profile, key = batch.profile, attempt.key
         program = self._program(profile, attempt, _role(batch, key.job))
+        extra = self._extra(profile, key.job)
+        reports = reporting(extra, PLUGINS, attempt.agent_id[-16:])
+        python_path = reports.pop(PYTHON_PATH)
         return AgentOrder(
             id=attempt.agent_id,
             name=attempt.agent_name,
@@ -94,9 +103,19 @@ class ContractOrders:
                 JOB: str(key.job),
                 ATTEMPT: str(key.attempt),
             },
-            env={**self._contract(batch, attempt), **program.env, **self._extra(profile, key.job)},
-            state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME},
-            files={**self._pages(batch, attempt), PUBLISH: self._agents / "publish", **program.files},
+            env={
+                **contract(batch, key.job, key.attempt, self._run(batch, key.job)),
+                **program.env,
+                **extra,
+                **reports,
+            },
+            state_dir_env={"SUPERVISOR_PROMPT": PROMPT, "SUPERVISOR_OUTCOME": OUTCOME, PYTHON_PATH: python_path},
+            files={
+                **self._pages(batch, attempt),
+                PUBLISH: self._agents / "publish",
+                **{f"{PLUGINS}/{REPORTER}/{name}": self._agents / REPORTER / name for name in REPORTER_FILES},
+                **program.files,
+            },
             provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
             message="" if program.type == "command" else FIRST_WORDS,
         )
@@ -123,19 +142,6 @@ class ContractOrders:
         }
         copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
         return Program("command", (f".git/{program}", *profile.agent_args), carried, (f"cp {copies} .git/",))
-
-    def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
-        job = batch.job(attempt.key.job)
-        return {
-            "SUPERVISOR_BATCH": batch.id,
-            "SUPERVISOR_JOB": batch.job_id(job.number),
-            "SUPERVISOR_ATTEMPT": str(attempt.key.attempt),
-            "SUPERVISOR_ROLE": _role(batch, job.number),
-            "SUPERVISOR_BASE": batch.base,
-            "SUPERVISOR_TEST": job.test,
-            "SUPERVISOR_RUN": self._run(batch, job.number),
-            "SUPERVISOR_PUBLISH": f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}"',
-        }
 
     def _source(self, batch: Batch, job: int) -> Path:
         """An integrator's agent starts from the machine's branch."""
@@ -189,6 +195,29 @@ def claude_env(provider: str) -> dict[str, str]:
     return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
 
 
+def contract(batch: Batch, job: int, attempt: int, run: str) -> dict[str, str]:
+    """What an agent finds in its environment, beside the paths in its own state directory."""
+    return {
+        "SUPERVISOR_BATCH": batch.id,
+        "SUPERVISOR_JOB": batch.job_id(job),
+        "SUPERVISOR_ATTEMPT": str(attempt),
+        "SUPERVISOR_ROLE": _role(batch, job),
+        "SUPERVISOR_BASE": batch.base,
+        "SUPERVISOR_TEST": batch.job(job).test,
+        "SUPERVISOR_RUN": run,
+        "SUPERVISOR_PUBLISH": f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}"',
+    }
+
+
+def reporting(own: Mapping[str, str], plugins: str, socket: str) -> dict[str, str]:
+    """What loads our reporter into each pytest: in an agent's, where nobody listens, as in those that verify."""
+    return {
+        PYTHON_PATH: ":".join(filter(None, [plugins, own.get(PYTHON_PATH)])),
+        "PYTEST_PLUGINS": ",".join(filter(None, [REPORTER, own.get("PYTEST_PLUGINS")])),
+        "SUPERVISOR_REPORTS": socket,
+    }
+
+
 def _role(batch: Batch, job: int) -> Role:
     if job == INTEGRATOR:
         return "integrator"
@@ -209,11 +238,12 @@ def _run(batch: Batch, job: int) -> str:
             return run_command(batch.profile, task.test)
 
 
-def run_command(profile: Profile, *tests: str, times: int = 1) -> str:
+def run_command(profile: Profile, *tests: str, times: int = 1, whole: bool = False) -> str:
     """The exact command that runs a case within its time, or several within `times` as much; `timeout` works whatever
-    plugins the target has."""
+    plugins the target has. `whole`: all of these files, whatever was selected of them at submit."""
     limit = f"{profile.test_timeout_seconds * times:g}"
-    return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *profile.pytest_args, *tests])
+    args = [*without_selection(profile.pytest_args), "--maxfail=0"] if whole else without_paths(profile.pytest_args)
+    return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *args, *tests])
 
 
 def credentials_directory() -> Path | None:

@@ -26,9 +26,9 @@ TESTS = (
 )
 FIXED = APP.replace(" + 1", "")
 DOUBLE, HALF, BROKEN = (f"test_app.py::test_{name}" for name in ("double", "half", "broken"))
-#: passes and fails in turn, in one checkout
+#: passes and fails in turn
 FLAKY = FIXED + (
-    "\n\nimport pathlib\nturn = pathlib.Path('turn')\nif turn.exists():\n    turn.unlink()\n    double = half\n"
+    "\n\nimport pathlib\nturn = pathlib.Path('TURN')\nif turn.exists():\n    turn.unlink()\n    double = half\n"
     "else:\n    turn.touch()\n"
 )
 
@@ -68,7 +68,7 @@ class Court:
     @property
     def trials(self) -> list[Path]:
         """What is left of clean checkouts."""
-        return list((self.folder / "state" / "verify" / "trials").glob("*"))
+        return list((self.folder / "state" / "hosts").glob("*"))
 
     @property
     def log(self) -> str:
@@ -101,7 +101,7 @@ async def test_a_fix_that_holds_is_verified(tmp_path: Path) -> None:
 
 async def test_a_fix_that_passes_sometimes_is_flaky(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        verdict = await here.verdict(here.job(app__py=FLAKY))
+        verdict = await here.verdict(here.job(app__py=FLAKY.replace("TURN", str(tmp_path / "turn"))))
 
         assert (verdict.outcome, verdict.verification, verdict.reason) == ("failed", "flaky", "passed 1 of 2")
         assert verdict.detail == "flaky: passed 1 of 2"
@@ -145,7 +145,8 @@ async def test_a_program_that_leaves_early_is_no_pass(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
         verdict = await here.verdict(here.job(app__py=f"import os\nos._exit(0)\n{APP}"))
 
-        assert (verdict.verification, verdict.reason) == ("unverified", "pytest ended with 0 and no report")
+        reason = "pytest ended with 0 before its session did"
+        assert (verdict.verification, verdict.reason) == ("unverified", reason)
 
 
 async def test_implementation_in_a_test_commit_is_relabelled(tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ async def test_verifications_wait_for_a_slot(tmp_path: Path) -> None:
         done, _ = await asyncio.wait([second], timeout=0.3)
 
         assert not done
-        assert [path.name for path in here.trials] == ["b-1-1"]
+        assert len(here.trials) == 1
         first.cancel()
         assert (await second).verification == "verified"
 

@@ -1,11 +1,15 @@
 """A person's checkout is looked at, never touched. Our own checkouts borrow their objects from a bare repository."""
 
 import asyncio
+import os
 import shutil
+import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.adapters.git.process import git
+from supervisor.adapters.to_the_end import to_the_end
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 
 #: the one branch that a checkout of ours has
@@ -94,6 +98,33 @@ def _prepare(git_dir: Path, bare: Path) -> None:
         config.write("[gc]\n\tauto = 0\n")
 
 
+async def copy_tree(source: Path, into: Path) -> None:
+    """A copy of its own: what is written to one is not seen in the other."""
+    argv = ["cp", "-a", "--reflink=auto", "--", str(source), str(into)]
+    process = await asyncio.create_subprocess_exec(
+        *argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        _, said = await process.communicate()
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await to_the_end(process.wait())
+        raise
+    if process.returncode:
+        last = said.decode(errors="replace").strip().splitlines()[-1:]
+        raise GitFailed(f"the checkout can't be copied: {' '.join(last)[:300]}")
+
+
 async def discard(path: Path) -> None:
-    """Gone already is fine."""
-    await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+    """Gone already is fine, and so are folders that nobody may write into."""
+    await to_the_end(asyncio.to_thread(_remove, path))
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir():
+        for folder, _, _ in os.walk(path):
+            with suppress(OSError):
+                Path(folder).chmod(0o700)
+        shutil.rmtree(path, ignore_errors=True)

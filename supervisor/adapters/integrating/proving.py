@@ -10,8 +10,9 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 
-from supervisor.adapters.judging.reports import Results, address
-from supervisor.adapters.judging.trial import Run, Trials, Unready
+from supervisor.adapters.judging.reports import cases_of
+from supervisor.adapters.judging.runs import Run
+from supervisor.adapters.judging.trial import Trials, Unready
 from supervisor.model.batch import Batch
 
 #: so many tests that failed with the others are tried by themselves
@@ -80,15 +81,8 @@ class Prover:
 
 def _holds(run: Run, test: str) -> bool:
     """Whether the test did not fail; one that skips itself was seen to do so before."""
-    found = _cases(run.results or {}, test)
-    return bool(found) and "failed" not in found
-
-
-def _cases(results: Results, test: str) -> set[str]:
-    where = address(test)
-    if where in results:
-        return {results[where]}
-    return {result for each, result in results.items() if each.function == tuple(where)}
+    found = cases_of(run.cases, test).values()
+    return bool(found) and all(case.result != "failed" for case in found)
 
 
 def _reason(failing: Failures) -> str:

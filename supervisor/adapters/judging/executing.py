@@ -37,21 +37,22 @@ class Execution:
 
 
 async def execute(trial: Trial, block: str) -> Execution:
-    folder = trial.checkout.with_name("newcomer")
-    desk, script, failed = folder / "desk", folder / "block.sh", folder / "failed"
-    desk.mkdir(parents=True)
-    script.write_text(f"{block}\n")
-    tools = [str(trial.checkout / each) for each in ("bin", ".venv/bin")]
-    env = {
-        **trial.env,
-        "PATH": os.pathsep.join([*tools, trial.env.get("PATH", os.defpath)]),
-        "HOME": str(desk),
-        "BLOCK": str(script),
-        "FAILED_COMMAND": str(failed),
-    }
-    limit = trial.batch.profile.test_timeout_seconds
-    ended = await run(["bash", "--norc", "-c", _READ], cwd=desk, env=env, timeout=limit)
-    return Execution(ended.code, _command(failed) if ended.code else "", clean(ended.tail))
+    async with trial.stage() as stage:
+        folder = stage.folder / "newcomer"
+        desk, script, failed = folder / "desk", folder / "block.sh", folder / "failed"
+        desk.mkdir(parents=True)
+        script.write_text(f"{block}\n")
+        tools = [str(stage.checkout / each) for each in ("bin", ".venv/bin")]
+        env = {
+            **stage.env,
+            "PATH": os.pathsep.join([*tools, stage.env.get("PATH", os.defpath)]),
+            "HOME": str(desk),
+            "BLOCK": str(script),
+            "FAILED_COMMAND": str(failed),
+        }
+        limit = trial.batch.profile.test_timeout_seconds
+        ended = await run(["bash", "--norc", "-c", _READ], cwd=desk, env=env, timeout=limit)
+        return Execution(ended.code, _command(failed) if ended.code else "", clean(ended.tail))
 
 
 def _command(file: Path) -> str:

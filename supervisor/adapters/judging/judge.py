@@ -12,11 +12,12 @@ Verifications have slots of their own, so that they never take the machine from 
 import asyncio
 import os
 from collections import OrderedDict, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.judging.inspecting import Question, inspect
-from supervisor.adapters.judging.reports import Address, Results, address
+from supervisor.adapters.judging.reports import Case, cases_of, function_of
 from supervisor.adapters.judging.running import environment
 from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
@@ -31,6 +32,8 @@ from supervisor.ports import Verdict
 
 #: claims of success: work under any other claim is not worth a run
 SUCCESSES = (Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN)
+type Results = Mapping[str, Case]
+
 #: so many files' results at the base are remembered
 MOST_BASELINES = 256
 
@@ -115,17 +118,16 @@ class ProvingJudge:
 
     async def _broken(self, batch: Batch, job: Job, trial: Trial, before: Results | None) -> str:
         """Other tests of the file that passed at the base and don't pass now, in either of two runs."""
-        broken = {each for each, result in (before or {}).items() if result == "passed"}
-        own = address(job.test).function
-        broken = {each for each in broken if each.function != own}
+        own = cases_of(before or {}, function_of(job.test))
+        broken = {each for each, case in (before or {}).items() if case.result == "passed" and each not in own}
         for _ in range(2):
             if not broken:
                 break
             file = await trial.run(_file(job.test), times=_tests_in(batch, job.test))
-            if file.results is None:
+            if file.session is None:
                 return f"its file: {file.why_not}"
-            broken = {each for each in broken if file.results.get(each) != "passed"}
-        return ", ".join(sorted(each.name for each in broken)[:3])
+            broken = {each for each in broken if each not in file.cases or file.cases[each].result != "passed"}
+        return ", ".join(sorted(each.partition("::")[2] for each in broken)[:3])
 
     # --- no work
 
@@ -137,7 +139,7 @@ class ProvingJudge:
             run = await trial.run(job.test, times=batch.cases_of(job.number))
             await asyncio.to_thread(self._keep_log, batch, job, trial)
         # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
-        if run.passed or (run.ended.code == 0 and run.results and "failed" not in run.results.values()):
+        if run.passed or run.only_skipped:
             return Verdict(job.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         return _rejected(job, "unverified", f"claims to pass and fails: {run.why_not}", runs=1)
 
@@ -177,7 +179,8 @@ class Baselines:
         name = f"{batch.id}-base-{os.urandom(4).hex()}"
         try:
             async with self._trials.trial(batch, batch.base, name) as trial:
-                return (await trial.run(_file(test), times=_tests_in(batch, test))).results
+                ran = await trial.run(_file(test), times=_tests_in(batch, test))
+                return ran.cases if ran.session else None
         except Unready:
             return None
 
@@ -197,10 +200,7 @@ def _failed(before: Results | None, test: str) -> bool | None:
 
 
 def _cases(results: Results, test: str) -> set[str]:
-    where: Address = address(test)
-    if where in results:
-        return {results[where]}
-    return {result for each, result in results.items() if each.function == tuple(where)}
+    return {case.result for case in cases_of(results, test).values()}
 
 
 def _file(test: str) -> str:

@@ -1,67 +1,108 @@
-"""A clean checkout in which a test is run, just as an agent would run it, and what came of each run."""
+"""A clean checkout in which tests are run, just as an agent would run them, and what came of each run.
+
+Theory of operation. A trial has one checkout, made ready once by the profile's `setup`. For each run a copy of it
+stands in its place, under the same path, because what `setup` has installed knows that path; HOME and TMPDIR are new
+each time, and after the run all of it is gone. So no run sees what another has left. The places have names as
+those of agents have, and the environment is an agent's, name by name.
+"""
 
 import asyncio
-import shlex
+import os
+import shutil
+import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from supervisor.adapters.archive_outcome import clean
+from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.reports import Results, read_report
-from supervisor.adapters.judging.running import Ended, environment, run
-from supervisor.adapters.orders import CREDENTIAL, run_command
+from supervisor.adapters.judging.likeness import Places, environment_of
+from supervisor.adapters.judging.receiving import Receiver
+from supervisor.adapters.judging.reports import read
+from supervisor.adapters.judging.running import run
+from supervisor.adapters.judging.runs import Instruments, Run
+from supervisor.adapters.orders import run_command
 from supervisor.model.batch import Batch
 
 SETUP_SECONDS = 900.0
 #: after this much more than its own limit, a run is killed from outside
 GRACE_SECONDS = 10.0
-#: how `timeout` says that it ended a program
-_TIMED_OUT = (124, 137)
+EVIDENCE = "SUPERVISOR_EVIDENCE"
+PLAIN = Instruments()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    command: str
-    ended: Ended
-    results: Results | None
+class Stage:
+    """The place of one run."""
 
-    @property
-    def passed(self) -> bool:
-        """Green, by its report as well: a program that leaves early has not passed, nor a test that was skipped."""
-        found = set((self.results or {}).values())
-        return self.ended.code == 0 and "passed" in found and "failed" not in found
-
-    @property
-    def why_not(self) -> str:
-        if self.ended.code is None or self.ended.code in _TIMED_OUT:
-            return "it does not end in time"
-        if self.results is None:
-            return f"pytest ended with {self.ended.code} and no report"
-        if self.ended.code == 0:
-            return "it was skipped" if self.results else "no test was run"
-        lines = [line for line in clean(self.ended.tail).splitlines() if line.strip(" =")]
-        return f"it fails: {' '.join(lines[-1:])[:200].strip(' =') or f'exit code {self.ended.code}'}"
+    checkout: Path
+    env: Mapping[str, str]
+    #: stays until the trial ends
+    folder: Path
 
 
 @dataclass(slots=True)
 class Trial:
-    checkout: Path
-    env: Mapping[str, str]
     batch: Batch
+    folder: Path
+    #: what is below `home` is there only while a run is under way
+    places: Places
     runs: list[Run] = field(default_factory=list)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def run(self, *nodes: str, times: int = 1) -> Run:
-        """The command that agents are given, within `times` the time of one test."""
+    @property
+    def prepared(self) -> Path:
+        return self.folder / "prepared"
+
+    async def run(self, *nodes: str, times: int = 1, instruments: Instruments = PLAIN) -> Run:
+        """The command that agents are given, within `times` the time of one test. Of a file that is nobody's job all
+        tests are run, also those that were not asked for at submit."""
         profile = self.batch.profile
         limit = profile.test_timeout_seconds * times
-        report = self.checkout.with_name(f"report-{len(self.runs)}.xml")
-        command = run_command(replace(profile, test_timeout_seconds=limit), *nodes)
-        argv = [*shlex.split(command), f"--junit-xml={report}"]
-        ended = await run(argv, cwd=self.checkout, env=self.env, timeout=limit + GRACE_SECONDS)
-        self.runs.append(Run(command, ended, await asyncio.to_thread(read_report, report)))
+        whole = all("::" not in node and node not in self.batch.tests for node in nodes)
+        command = run_command(replace(profile, test_timeout_seconds=limit), *nodes, whole=whole)
+        receiver = Receiver()
+        async with self.stage(nodes, receiver.name, instruments) as stage, receiver.listening():
+            began = time.monotonic()
+            argv = ["sh", "-c", command]
+            ended = await run(argv, cwd=stage.checkout, env=stage.env, timeout=limit + GRACE_SECONDS)
+            seconds = time.monotonic() - began
+            report = await asyncio.to_thread(read, await receiver.heard(), stage.checkout)
+        self.runs.append(Run(command, ended, report, nodes, seconds, stage.folder))
         return self.runs[-1]
+
+    @asynccontextmanager
+    async def stage(
+        self, nodes: tuple[str, ...] = (), socket: str = "", instruments: Instruments = PLAIN
+    ) -> AsyncIterator[Stage]:
+        """A fresh copy of what was prepared, in its place, one at a time."""
+        async with self._lock, _temporary(self.folder) as temporary:
+            places, folder = replace(self.places, temporary=temporary), self.folder / os.urandom(6).hex()
+            try:
+                await asyncio.to_thread(folder.mkdir)
+                await copy_tree(self.prepared, places.home)
+                env = environment_of(self.batch, places, nodes, socket or os.urandom(8).hex())
+                if not instruments.are_none:
+                    env = await asyncio.to_thread(_instrumented, env, folder, instruments)
+                if instruments.before is not None:
+                    await asyncio.to_thread(instruments.before, places.checkout)
+                yield Stage(places.checkout, env, folder)
+            finally:
+                await discard(places.home)
+
+    async def set_up(self) -> None:
+        """Once, before all runs: what it leaves, in the checkout and at home, each of them finds."""
+        if setup := self.batch.profile.setup:
+            async with _temporary(self.folder) as temporary:
+                env = environment_of(self.batch, replace(self.places, temporary=temporary), (), os.urandom(8).hex())
+                done = await run(["sh", "-c", setup], cwd=self.places.checkout, env=env, timeout=SETUP_SECONDS)
+            if done.code != 0:
+                last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
+                raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
+        await asyncio.to_thread(self.places.home.rename, self.prepared)
 
     @property
     def log(self) -> str:
@@ -73,40 +114,72 @@ class Unready(Exception):
 
 
 class Trials:
-    """`<state_dir>/verify/trials` has one folder for each trial under way; `home` is the HOME of all of them."""
+    """`<state_dir>/hosts` has one folder for each trial under way."""
 
     def __init__(self, store: GitStore, state_dir: Path) -> None:
-        self._store, self._folder = store, state_dir / "verify"
+        self._store, self._folder = store, state_dir.absolute() / "hosts"
 
     async def forget(self) -> None:
         """Whatever the last daemon had under way."""
-        await self._store.discard(self._folder / "trials")
+        await asyncio.to_thread(_forget, self._folder)
 
     @asynccontextmanager
-    async def trial(self, batch: Batch, sha: str, name: str) -> AsyncIterator[Trial]:
-        """Raises Unready, GitFailed."""
-        folder = self._folder / "trials" / name
-        home, temporary = self._folder / "home", folder / "tmp"
-        await self._store.discard(folder)
+    async def trial(
+        self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
+    ) -> AsyncIterator[Trial]:
+        """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready, GitFailed."""
+        folder = self._folder / os.urandom(6).hex()
+        trial = Trial(batch, folder, Places.below(folder))
         try:
-            for each in (home, temporary):
-                await asyncio.to_thread(each.mkdir, parents=True, exist_ok=True)
-            env = environment(home, temporary, _plain(batch.profile.env))
-            trial = Trial(await self._store.checkout(Path(batch.repo), sha, folder / "checkout"), env, batch)
-            await self._set_up(trial)
+            await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
+            await asyncio.to_thread(_furnish, trial.places, replaced or {})
+            await trial.set_up()
             yield trial
         finally:
-            await self._store.discard(folder)
-
-    async def _set_up(self, trial: Trial) -> None:
-        if not (setup := trial.batch.profile.setup):
-            return
-        done = await run(["sh", "-c", setup], cwd=trial.checkout, env=trial.env, timeout=SETUP_SECONDS)
-        if done.code != 0:
-            last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
-            raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
+            await discard(folder)
 
 
-def _plain(env: Mapping[str, str]) -> dict[str, str]:
-    """Secrets are for agents: no test is verified with one."""
-    return {name: value for name, value in env.items() if not value.startswith(CREDENTIAL)}
+@asynccontextmanager
+async def _temporary(folder: Path) -> AsyncIterator[Path]:
+    """A short path, because what is made in it may be a socket, whose path has little room."""
+    made = Path(tempfile.gettempdir()) / os.urandom(5).hex()
+    link = folder / f"temporary-{made.name}"  # what a daemon that is killed leaves is found by this
+    link.symlink_to(made)
+    made.mkdir(mode=0o700)
+    try:
+        yield made
+    finally:
+        await discard(made)
+        link.unlink(missing_ok=True)
+
+
+def _furnish(places: Places, replaced: Mapping[str, bytes | None]) -> None:
+    places.furnish()
+    root = places.checkout.resolve()
+    for path, content in replaced.items():
+        place = places.checkout / path
+        if not place.parent.resolve().is_relative_to(root):
+            raise Unready(f"{path} leads out of the checkout")
+        place.unlink(missing_ok=True)
+        if content is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+
+
+def _instrumented(env: Mapping[str, str], folder: Path, instruments: Instruments) -> dict[str, str]:
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    for name, source in instruments.plugins.items():
+        (plugins / f"{name}.py").write_text(source)
+    more = dict(env)
+    more["PYTHONPATH"] = os.pathsep.join(filter(None, [str(plugins), env.get("PYTHONPATH")]))
+    more["PYTEST_PLUGINS"] = ",".join(filter(None, [env.get("PYTEST_PLUGINS"), *instruments.plugins]))
+    return {**more, EVIDENCE: str(folder), **instruments.env}
+
+
+def _forget(folder: Path) -> None:
+    for link in folder.glob("*/temporary-*"):
+        made = Path(tempfile.gettempdir()) / link.name.removeprefix("temporary-")
+        if link.is_symlink() and link.readlink() == made:
+            shutil.rmtree(made, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -22,9 +22,10 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.judging.citing import ask
 from supervisor.adapters.judging.executing import Execution, execute
 from supervisor.adapters.judging.inspecting import Question, inspect
-from supervisor.adapters.judging.reports import address
+from supervisor.adapters.judging.reports import cases_of
 from supervisor.adapters.judging.running import environment
-from supervisor.adapters.judging.trial import Run, Trial, Trials, Unready
+from supervisor.adapters.judging.runs import Run
+from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
 from supervisor.adapters.layout import Layout
 from supervisor.e2e.tutorial.writing import NotFilled, Task, proposed
@@ -133,7 +134,8 @@ class WritingJudge:
         return Verdict(job.claim, job.detail, "verified", "its commands work", runs=1, passed=1)
 
     async def _proven(self, batch: Batch, job: Job, task: Task, work: Changes, trial: Trial) -> Verdict:
-        found = await ask(task, trial.checkout, trial.env)
+        async with trial.stage() as stage:
+            found = await ask(task, stage.checkout, stage.env)
         if found.problem:
             raise Unproven(found.problem)
         runs = [
@@ -158,14 +160,13 @@ class WritingJudge:
             return ""
         times = sum((each.before or "").count("def test") for each in work.files) or 1
         after = await trial.run(*files, times=times)
-        failing = {each for each, result in (after.results or {}).items() if result != "passed"}
-        if after.results is not None and not failing:
+        held = {each for each, case in after.cases.items() if case.result == "passed"}
+        if after.session is not None and len(held) == len(after.cases):
             return ""
         async with self._trials.trial(batch, batch.base, f"{batch.id}-{job.number}-base") as base:
-            before = (await base.run(*files, times=times)).results or {}
-        passed = {each for each, result in before.items() if result == "passed"}
-        broken = passed & failing if after.results is not None else passed
-        return ", ".join(sorted(each.name for each in broken)[:3])
+            before = (await base.run(*files, times=times)).cases
+        broken = {each for each, case in before.items() if case.result == "passed" and each not in held}
+        return ", ".join(sorted(each.partition("::")[2] for each in broken)[:3])
 
     def _keep(self, key: AttemptKey, proposal: Proposal) -> None:
         folder = self._layout.attempt(key)
@@ -180,8 +181,9 @@ class WritingJudge:
 
 
 def _all_pass(run: Run, tests: Iterable[str]) -> bool:
-    passed = {each.function for each, result in (run.results or {}).items() if result == "passed"}
-    return run.passed and all(address(test).function in passed for test in tests)
+    return run.held and all(
+        any(case.result == "passed" for case in cases_of(run.cases, test).values()) for test in tests
+    )
 
 
 async def _bundle(bare: Path, batch: Batch, job: Job) -> str:

@@ -1,0 +1,220 @@
+"""A pytest plugin that tells the daemon what each test came to, as it happens, over a socket of the daemon's.
+
+Every pytest that an agent or a verification starts has it. It looks for the socket once, when it is imported, before
+anything of the repository is; where nobody listens, as for agents, it does nothing. What it needs later it holds
+already, so that nothing that is replaced meanwhile changes what it says. A test is watched while it runs: which
+function was called, and whether it came back. In a process that only works for another (pytest-xdist, pytest-forked)
+the records travel with the reports. It runs under whatever Python and pytest the repository has: no imports of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+from typing import Any
+
+import pytest
+
+from .telling import connected, safe
+from .watching import codes_of, executed, watcher
+
+CARRIED = "_supervisor_reports"
+
+
+_channel = [connected()]
+
+
+def pytest_configure(config: Any) -> Any:
+    """The first pytest of the process reports; one that a test starts inside of it does not."""
+    tell = _channel.pop() if _channel else None
+    if hasattr(config, "workerinput"):
+        tell = (lambda record: False) if config.workerinput.get(CARRIED) else None
+    if tell is not None:
+        config.pluginmanager.register(_Reporter(config, tell), "supervisor_reporter")
+
+
+class _Reporter:
+    def __init__(self, config: Any, tell: Any) -> None:
+        self._config, self._line = config, tell
+        self._carried: list[dict[str, Any]] = []
+        self._is_worker = hasattr(config, "workerinput")
+        self._watch = watcher()
+        inifile = getattr(config, "inipath", None) or getattr(config, "inifile", None)
+        self._tell(
+            kind="begin",
+            rootdir=str(getattr(config, "rootpath", None) or config.rootdir),
+            inipath=str(inifile or ""),
+            args=[str(each) for each in config.invocation_params.args],
+            addopts=[str(each) for each in config.getini("addopts")],
+            ini=_ini(config),
+            version=pytest.__version__,
+            prefix=sys.prefix,
+        )
+
+    def _tell(self, **record: Any) -> Any:
+        if not self._line(record):
+            self._carried.append(record)
+
+    # --- collecting
+
+    def pytest_collectreport(self, report: Any) -> Any:
+        if report.failed:
+            self._tell(kind="uncollected", node=report.nodeid, **_said(report))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_finish(self, session: Any) -> Any:
+        yield
+        for item in session.items:
+            self._tell(kind="item", node=item.nodeid, path=_path(item))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> Any:
+        node.workerinput[CARRIED] = True
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Any) -> Any:
+        for each in ids:
+            self._tell(kind="item", node=each, path="")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> Any:
+        for record in getattr(node, "workeroutput", {}).get(CARRIED, []):
+            self._tell(**record)
+
+    # --- running
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: Any) -> Any:
+        outcome = yield
+        self._phase(item, "setup", outcome)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: Any) -> Any:
+        codes = codes_of(getattr(item, "obj", None))
+        if not codes:
+            outcome = yield
+            self._phase(item, "call", outcome, ran="unknown", **_place(item))
+            return
+        with self._watch(codes) as seen:
+            outcome = yield
+        self._phase(item, "call", outcome, **executed(codes, seen))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: Any, nextitem: Any) -> Any:
+        outcome = yield
+        self._phase(item, "teardown", outcome)
+
+    def _phase(self, item: Any, when: Any, outcome: Any, **more: Any) -> Any:
+        error = outcome.excinfo[1] if outcome.excinfo else None
+        said = "" if error is None else (type(error).__name__ + ": " + safe(error))
+        kind = {"kind": "phase", "node": item.nodeid, "path": _path(item), "when": when}
+        self._tell(raised=_kind(error), message=said, **dict(kind, **more))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        outcome = yield
+        if self._carried and outcome.excinfo is None:
+            setattr(outcome.get_result(), CARRIED, self._carried)
+            self._carried = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> Any:
+        if self._is_worker:
+            return
+        for record in getattr(report, CARRIED, ()):
+            self._tell(**record)
+        xfail = hasattr(report, "wasxfail")
+        self._tell(
+            kind="report",
+            node=report.nodeid,
+            when=str(report.when),
+            outcome=str(report.outcome),
+            xfail=xfail,
+            **_said(report),
+        )
+
+    # --- the end
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: Any) -> Any:
+        yield
+        for name, file in _plugins(self._config):
+            self._tell(kind="plugin", name=name, file=file)
+        for name, file in _modules():
+            self._tell(kind="module", name=name, file=file)
+        if self._is_worker:
+            self._config.workeroutput[CARRIED] = self._carried
+            return
+        self._tell(kind="end", exitstatus=int(session.exitstatus), collected=int(session.testscollected))
+        self._line(None)
+
+
+# --- what is told
+
+
+def _ini(config: Any) -> Any:
+    """As the file has it, before any default."""
+    found = {}
+    for name, value in dict(config.inicfg).items():
+        found[str(name)] = safe(getattr(value, "value", value))
+    return found
+
+
+def _path(item: Any) -> Any:
+    return str(getattr(item, "path", None) or getattr(item, "fspath", ""))
+
+
+def _place(item: Any) -> Any:
+    """Of an item that is no function, such as a doctest."""
+    path, line, _ = item.location
+    return {"origin": _path(item) or str(path), "line": int(line or 0) + 1, "name": str(item.name)}
+
+
+def _kind(error: Any) -> Any:
+    if error is None:
+        return ""
+    if isinstance(error, (pytest.skip.Exception, unittest.SkipTest)):
+        return "skipped"
+    return "xfailed" if isinstance(error, pytest.xfail.Exception) else "failed"
+
+
+def _said(report: Any) -> Any:
+    """What went wrong, and where."""
+    longrepr = getattr(report, "longrepr", None)
+    if isinstance(longrepr, tuple) and len(longrepr) == 3:
+        return {"message": safe(longrepr[2]), "file": safe(longrepr[0]), "line": int(longrepr[1] or 0)}
+    crash = getattr(longrepr, "reprcrash", None)
+    if crash is not None:
+        return {"message": safe(crash.message), "file": safe(crash.path), "line": int(crash.lineno or 0)}
+    if not longrepr:
+        return {"message": "", "file": "", "line": 0}
+    lines = [line for line in safe(longrepr).splitlines() if line.strip()]
+    errors = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return {"message": (errors or lines[-1:] or [""])[0], "file": "", "line": 0}
+
+
+def _plugins(config: Any) -> Any:
+    for name, plugin in config.pluginmanager.list_name_plugin():
+        if plugin is None or isinstance(plugin, _Reporter) or getattr(plugin, "__name__", "") == __name__:
+            continue
+        file = getattr(plugin, "__file__", None)
+        if file is None:
+            module = sys.modules.get(getattr(type(plugin), "__module__", ""))
+            file = getattr(module, "__file__", None)
+        yield str(name), safe(file or "")
+
+
+def _modules() -> Any:
+    """Top-level modules that are neither Python's own nor installed for good."""
+    base = os.path.realpath(getattr(sys, "base_prefix", sys.prefix)) + os.sep + "lib"
+    for name, module in sorted(sys.modules.items()):
+        if "." in name or name in ("__main__", __name__):
+            continue
+        path = getattr(module, "__file__", None)
+        if not path:
+            path = next(iter(getattr(module, "__path__", None) or ()), None)
+        if not isinstance(path, str) or "site-packages" in path or "dist-packages" in path:
+            continue
+        if not os.path.realpath(path).startswith(base):
+            yield name, path
