@@ -83,6 +83,17 @@ def _tools(here: session.Session, settings: "Settings") -> Iterator[Finding]:
         yield Finding(name, "ok" if said else "problem", said or f"there is no {name}", hint)
 
 
+def _processes(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+    """By what the processes of a verification are ended."""
+    from supervisor.adapters.judging.running import means_here
+
+    said = {
+        "namespace": "what a verification starts lives in a namespace of its own and ends with it",
+        "subreaper": "no pid namespace can be made here: what a verification starts is looked for and ended",
+    }
+    yield Finding("processes", "ok", said[means_here()])
+
+
 def _state_dir(here: session.Session, settings: "Settings") -> Iterator[Finding]:
     place = settings.state_dir
     while not place.exists():
@@ -169,6 +180,7 @@ _LOOKS: tuple[Callable[[session.Session, "Settings"], Iterator[Finding]], ...] =
     _python,
     _mngr,
     _tools,
+    _processes,
     _state_dir,
     _daemon,
     _names,

@@ -68,6 +68,8 @@ class Run:
     @property
     def _failure(self) -> str:
         code, report = self.ended.code, self.report
+        if self.ended.is_lost:
+            return "it killed the process that watches over it"
         if code is None or code in _TIMED_OUT:
             return "it does not end in time"
         if report.session is None:

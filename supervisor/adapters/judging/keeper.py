@@ -1,0 +1,206 @@
+"""Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
+
+It is given to a fresh interpreter as text, and imports nothing of ours. Arguments: the means, the descriptors of a
+pipe that ends everything once it is closed and of one that tells how the program ended, and the program's argv.
+
+    namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
+    subreaper    whoever loses its parent becomes a child of this process, which ends its children until none is left
+
+What is told is told when all of it is gone: the exit code, negative for a signal.
+"""
+
+import _signal as signal  # type: ignore[import-not-found] # `signal` takes longer to import than all the rest
+import ctypes
+import os
+import select
+import sys
+import time
+
+_KILL_CHILD_ON_DEATH, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+_PRIVATE = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
+_PROC_FLAGS = 2 | 4 | 8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
+#: a program that only its own user may end, such as one of root's, is waited for so long
+_GIVE_UP_SECONDS = 30.0
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    means, control, report, *argv = sys.argv[1:]
+    for each in (int(control), int(report)):
+        os.set_inheritable(each, False)
+    code = {"namespace": _in_namespace, "subreaper": _as_subreaper}[means](int(control), argv)
+    os.write(int(report), str(code).encode())
+
+
+# --- a pid namespace
+
+
+def _in_namespace(control: int, argv: list[str]) -> int:
+    user, group = os.getuid(), os.getgid()
+    flags = os.CLONE_NEWPID | os.CLONE_NEWNS
+    os.unshare(flags if user == 0 else flags | os.CLONE_NEWUSER)
+    if user:
+        _map("setgroups", "deny")
+        _map("uid_map", f"{user} {user} 1")
+        _map("gid_map", f"{group} {group} 1")
+    _mount(b"none", b"/", None, _PRIVATE)
+    told, telling = os.pipe()
+    first = os.fork()
+    if first == 0:
+        os.close(control)
+        _first_process(argv, telling)
+    os.close(telling)
+    _let_go()
+    if not _ended(first, control):
+        os.kill(first, signal.SIGKILL)
+    os.waitpid(first, 0)
+    return int(os.read(told, 20) or -signal.SIGKILL)
+
+
+def _first_process(argv: list[str], telling: int) -> None:
+    """Process 1 of the namespace: it takes in whoever loses its parent, and ends with the program."""
+    _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
+    _mount(b"proc", b"/proc", b"proc", _PROC_FLAGS)
+    program = _start(argv)
+    _let_go()
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == program:
+            os.write(telling, str(os.waitstatus_to_exitcode(status)).encode())
+            os._exit(0)
+
+
+def _map(name: str, text: str) -> None:
+    with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
+        file.write(text)
+
+
+def _mount(source: bytes, target: bytes, kind: bytes | None, flags: int) -> None:
+    if _libc.mount(source, target, kind, ctypes.c_ulong(flags), None):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+# --- a subreaper
+
+
+def _as_subreaper(control: int, argv: list[str]) -> int:
+    _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    program = _start(argv)
+    _let_go()
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    waking, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    code = _reaped(program)
+    while code is None:
+        ready = select.select([control, waking], [], [])[0]
+        if control in ready:
+            break
+        os.read(waking, 100)
+        code = _reaped(program)
+    final = _end_all(program)
+    return code if code is not None else final if final is not None else -signal.SIGKILL
+
+
+def _reaped(program: int) -> int | None:
+    """The exit code of the program, once it has ended; whoever else has ended is buried."""
+    code = None
+    while True:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return code
+        if not ended:
+            return code
+        if ended == program:
+            code = os.waitstatus_to_exitcode(status)
+
+
+def _end_all(program: int) -> int | None:
+    """Who has no children left has no descendants left, because every orphan becomes a child."""
+    code, until = None, time.monotonic() + _GIVE_UP_SECONDS
+    while time.monotonic() < until:
+        hindered = True
+        for each in _descendants():
+            try:
+                os.kill(each, signal.SIGKILL)
+                hindered = False
+            except OSError:
+                pass
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG if hindered else 0)
+        except ChildProcessError:
+            break
+        if ended == program:
+            code = os.waitstatus_to_exitcode(status)
+        if not ended:
+            time.sleep(0.01)
+    return code
+
+
+def _descendants() -> list[int]:
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != b"Z":
+                children.setdefault(int(parent), []).append(int(name))
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+# --- both
+
+
+def _start(argv: list[str]) -> int:
+    program = os.fork()
+    if program:
+        return program
+    try:
+        os.setsid()
+        _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
+        for each in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(each, signal.SIG_DFL)
+        _become(argv)
+    except OSError as error:
+        os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
+    os._exit(127)
+
+
+def _become(argv: list[str]) -> None:
+    """As `os.execvp`, which imports modules at a time when none can be read any more."""
+    folders = [""] if "/" in argv[0] else os.environ.get("PATH", os.defpath).split(":")
+    found: OSError | None = None
+    for folder in folders:
+        try:
+            os.execv(f"{folder}/{argv[0]}" if folder else argv[0], argv)
+        except OSError as error:
+            found = error if found is None or not isinstance(error, FileNotFoundError) else found
+    if found is not None:
+        raise found
+
+
+def _let_go() -> None:
+    """Of what the program reads and writes: who reads from it shall see its end."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in (0, 1, 2):
+        os.dup2(nothing, each)
+
+
+def _ended(process: int, control: int) -> bool:
+    """Whether it ended before everything was to end."""
+    watched = os.pidfd_open(process)
+    return watched in select.select([watched, control], [], [])[0]
+
+
+if __name__ == "__main__":
+    main()
