@@ -74,6 +74,7 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
                 logs=logs,
                 seal=seal,
                 leftovers=end_creates,
+                mngr=mngr.by_hand,
             )
         finally:
             await logs.close()
@@ -181,6 +182,7 @@ async def _served(
         facts=facts,
         proposal=partial(read_proposal, Layout(configuration.settings.state_dir)),
         problems=lambda: supervisor.watch.problems,
+        strays=lambda: supervisor.watch.strays.left_alone,
     )
     async with serving(desk, configuration.settings.socket):
         with _signals(supervisor, configuration, systemd):

@@ -48,6 +48,8 @@ class Desk:
     proposal: Callable[[AttemptKey], Awaitable[str | None]] = _nothing
     #: providers that can't be reached, and why
     problems: Callable[[], Mapping[str, str]] = dict
+    #: agents of this installation that nobody knows, by id, and what a person may do about them
+    strays: Callable[[], Mapping[str, str]] = dict
     clock: Callable[[], float] = time.time
 
     async def asked(self, request: Request) -> list[Event]:

@@ -15,6 +15,7 @@ import structlog
 from supervisor.daemon.attention import Attention
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Performer
+from supervisor.daemon.strays import Strays
 from supervisor.daemon.watch import Rhythm, Watch
 from supervisor.errors import DeviceFailed
 from supervisor.flow.history import apply
@@ -61,6 +62,8 @@ class Devices:
     seal: Callable[[Batch], SealedBatch]
     #: run before anything is decided, with the agents whose launch the last daemon had under way
     leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
+    #: how a person runs mngr as the daemon does
+    mngr: str = "mngr"
 
 
 class Daemon:
@@ -119,6 +122,15 @@ class Daemon:
         self.attention = Attention(
             state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, logs=self._devices.logs
         )
+        strays = Strays(
+            state=lambda: self.loop.state,
+            tell=self.loop.inbox.tell,
+            clock=self._clock,
+            agents=self._devices.agents,
+            collector=self._devices.collector,
+            sealed=self._devices.journal.sealed_batch,
+            mngr=self._devices.mngr,
+        )
         self.watch = Watch(
             state=lambda: self.loop.state,
             tell=self.loop.inbox.tell,
@@ -126,6 +138,7 @@ class Daemon:
             agents=self._devices.agents,
             collector=self._devices.collector,
             signs=self._devices.signs,
+            strays=strays,
             launching=self.performer.launching,
             rhythm=self._rhythm,
             heard=self.attention.heard,

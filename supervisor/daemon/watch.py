@@ -18,23 +18,12 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from supervisor.errors import DeviceFailed, MngrFailed, SupervisorError
+from supervisor.daemon.strays import Strays, attempt_of
+from supervisor.errors import DeviceFailed, MngrFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.state import State
-from supervisor.ports import (
-    ATTEMPT,
-    BATCH,
-    INSTALLATION,
-    JOB,
-    KEPT,
-    AgentAddress,
-    Agents,
-    Collector,
-    Listing,
-    LocalSigns,
-    SeenAgent,
-)
+from supervisor.ports import Agents, Collector, Listing, LocalSigns, SeenAgent
 
 log = structlog.get_logger()
 
@@ -71,12 +60,14 @@ class Watch:
         agents: Agents,
         collector: Collector,
         signs: LocalSigns,
+        strays: Strays,
         launching: set[AttemptKey],
         rhythm: Rhythm,
         heard: Callable[[Attempt, SeenAgent], None] = lambda attempt, seen: None,
     ) -> None:
         self._state, self._tell, self._clock = state, tell, clock
         self._agents, self._collector, self._signs = agents, collector, signs
+        self.strays = strays
         #: attempts that this daemon is launching right now
         self._launching = launching
         self._rhythm, self._heard = rhythm, heard
@@ -175,9 +166,9 @@ class Watch:
         judged = [known[agent_id] for agent_id in before.keys() & known.keys() - busy]
         await self._judge(judged, seen, listing.complete)
         # Who was known before the question was put away while it was answered.
-        strays = [seen[agent_id] for agent_id in seen.keys() - before.keys() - known.keys()]
-        left = [stray for stray in strays if self._is_stray(stray) and not await self._put_away(stray)]
-        return listing.complete and not left
+        strangers = [seen[agent_id] for agent_id in seen.keys() - before.keys() - known.keys()]
+        strangers = [each for each in strangers if (it := attempt_of(each)) is None or it.key not in self._launching]
+        return await self.strays.put_away(provider, strangers, complete=listing.complete) and listing.complete
 
     def _note_count(self, provider: str, known: int) -> None:
         if self._counted.get(provider) != known:
@@ -200,6 +191,8 @@ class Watch:
         hosts: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             agent = seen.get(attempt.agent_id)
+            if agent is not None and attempt.host_id not in ("", agent.address.host_id):
+                self._tell(ev.AgentMoved(self._clock(), *attempt.key, host_id=agent.address.host_id))
             if attempt.stage is Stage.LAUNCHING:
                 self._resolve(attempt, agent, complete)
             elif attempt.stage is Stage.LIVE and attempt.key not in self._told:
@@ -235,47 +228,6 @@ class Watch:
         else:
             self._tell(ev.LaunchSucceeded(now, *attempt.key, host_id=seen.address.host_id, adopted=True))
 
-    # --- agents of ours that nobody knows
-
-    def _is_stray(self, agent: SeenAgent) -> bool:
-        """Of this installation's own making, by its label, and not kept for a person to look at."""
-        return agent.labels.get(INSTALLATION) == self._state().installation and KEPT not in agent.labels
-
-    async def _put_away(self, agent: SeenAgent) -> bool:
-        """Whether nothing is left to do about it."""
-        attempt = _attempt_of(agent)
-        if attempt is None or attempt.key in self._launching:
-            return True
-        try:
-            if (batch := self._state().batches.get(attempt.key.batch)) is not None:
-                await self._collector.rescue(batch, attempt)
-            await self._agents.destroy([AgentAddress.of(attempt)])
-        except SupervisorError as failed:
-            log.warning("can't put away a stray agent", agent=agent.name, why=failed.message)
-            return False
-        self._tell(ev.OrphanDestroyed(self._clock(), agent_id=agent.address.agent_id, agent_name=agent.name))
-        return True
-
 
 def _is_gone(agent: SeenAgent | None, complete: bool) -> bool:
     return complete if agent is None else agent.state in _OVER
-
-
-def _attempt_of(agent: SeenAgent) -> Attempt | None:
-    labels = agent.labels
-    try:
-        key = AttemptKey(labels[BATCH], int(labels[JOB]), int(labels[ATTEMPT]))
-    except (KeyError, ValueError):
-        return None
-    return Attempt(
-        key=key,
-        agent_id=agent.address.agent_id,
-        agent_name=agent.name,
-        pool="",
-        provider=agent.address.provider,
-        host=agent.host_name,
-        new_host=False,
-        started_at=0.0,
-        stage=Stage.RELEASING,
-        host_id=agent.address.host_id,
-    )

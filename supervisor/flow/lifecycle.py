@@ -212,6 +212,13 @@ def on_launch_interrupted(state: State, event: ev.LaunchInterrupted) -> State:
     return closed(state, event, job, job.ending or Ending(How.INTERRUPTED, event.detail))
 
 
+def on_agent_moved(state: State, event: ev.AgentMoved) -> State:
+    """Whatever it is doing: it changes only where it is asked for."""
+    if (attempt := state.attempts.get(key_of(event))) is None or attempt.host_id == event.host_id:
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is put away or known to be there")
+    return state.with_attempt(replace(attempt, host_id=event.host_id))
+
+
 def on_work_published(state: State, event: ev.WorkPublished) -> State:
     job = replace(job_of(state, event), published_at=event.at, hindrance="", detail="")
     return closed(state, event, job, Ending(How.PUBLISHED))
@@ -274,6 +281,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.LaunchSucceeded: on_launch_succeeded,
     ev.LaunchFailed: on_launch_failed,
     ev.LaunchInterrupted: on_launch_interrupted,
+    ev.AgentMoved: on_agent_moved,
     ev.WorkPublished: on_work_published,
     ev.AgentVanished: on_agent_vanished,
     ev.TimeRanOut: on_time_ran_out,

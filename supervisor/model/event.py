@@ -332,6 +332,13 @@ class LaunchInterrupted(AttemptEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentMoved(AttemptEvent):
+    """A listing has it on a host of another id than it was said to be created on."""
+
+    host_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkPublished(AttemptEvent):
     pass
 

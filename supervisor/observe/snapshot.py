@@ -46,11 +46,15 @@ def job(batch: Batch, number: int, now: float) -> View:
     return answer(now, job=row(batch, known) | details | waiting | {"commits": known.commits})
 
 
-def queue(state: State, now: float, problems: Mapping[str, str] | None = None) -> View:
-    """All that is open, and what it runs on. `problems` are providers that can't be reached, and why."""
+def queue(
+    state: State, now: float, problems: Mapping[str, str] | None = None, strays: Mapping[str, str] | None = None
+) -> View:
+    """All that is open, and what it runs on. `problems` are providers that can't be reached, and why; `strays` agents
+    of ours that nobody knows, and what to do about them."""
     batches = state.in_order()
     attention = [entry for batch in batches for entry in _attention(batch)]
     attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
+    attention += [{"kind": "stray", "agent": agent, "message": message} for agent, message in (strays or {}).items()]
     return answer(
         now,
         paused=state.paused,

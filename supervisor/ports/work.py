@@ -21,6 +21,10 @@ class Collection:
     #: what a publication says of the work, as an outcome
     claim: str = ""
     detail: str = ""
+    #: of a rescue, what could not be taken: then its agent must be kept; "" where all was, or there was nothing
+    unsaved: str = ""
+    #: and where its clone is, on this machine
+    clone: str = ""
 
 
 class Collector(Protocol):

@@ -93,6 +93,7 @@ def _a_batch_with_every_trouble(story: Story) -> None:
         story.attempt(ev.LaunchSucceeded, "first", job, host_id="host-1")
     _published_and_verified(story, "first", 1)
     _vanished_then_refused(story, "first", 2)
+    story.attempt(ev.AgentMoved, "first", 4, host_id="host-2")
     story.job(ev.JobCancelled, "first", 4, author="ana")
     _rescued(story, "first", 4)
     story.job(ev.JobRetried, "first", 4, author="ana")

@@ -40,7 +40,7 @@ class Whole:
 
     @property
     def of_state(self) -> object:
-        return self.installation, self.state, self.sealed
+        return self.installation, self.state, sorted(self.sealed, key=lambda each: each.id)
 
 
 def read(path: Path) -> Whole:

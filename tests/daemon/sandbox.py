@@ -117,10 +117,10 @@ async def box(folder: Path, **options: Any) -> AsyncIterator[Sandbox]:
 
 @asynccontextmanager
 async def running(
-    made: Sandbox, change: Callable[[Devices], Devices] = lambda devices: devices
+    made: Sandbox, change: Callable[[Devices], Devices] = lambda devices: devices, *, accept_older: bool = False
 ) -> AsyncIterator[Running]:
     """The daemon, from its start to its detaching."""
-    async with opened(made.configuration) as devices:
+    async with opened(made.configuration, accept_older=accept_older) as devices:
         devices = change(devices)
         supervisor = daemon(made.configuration, devices)
         task = asyncio.create_task(supervisor.run())

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,36 @@ from supervisor.adapters.layout import Layout
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.mngr.answers import listing, not_created
 from supervisor.adapters.mngr.calls import Answer
+from supervisor.daemon.strays import Strays
 from supervisor.daemon.watch import Rhythm, Watch
 from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Profile
+from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import Collect, Launch, Release
 from supervisor.model.event import Event, PoolSpec
-from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, ExecResult, Listing, Place, SeenAgent
+from supervisor.ports import (
+    ATTEMPT,
+    BATCH,
+    INSTALLATION,
+    JOB,
+    AgentOrder,
+    Collection,
+    ExecResult,
+    Listing,
+    Place,
+    SealedBatch,
+    SeenAgent,
+)
 from tests.flow.world import INSTALLATION as MADE_HERE
 from tests.flow.world import World
 from tests.waiting import until
 
 POOL = PoolSpec("far", "pool", 4, hosts=("left", "right"))
+
+
+async def nothing_sealed(batch: str) -> SealedBatch | None:
+    return None
 
 
 class HalfDead:
@@ -38,6 +56,9 @@ class HalfDead:
         if attempts[0].host == self._dead:
             await asyncio.Event().wait()
         return {attempt.key for attempt in attempts}
+
+    async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
+        return Collection()
 
 
 class Site:
@@ -87,6 +108,14 @@ class Site:
             agents=self.agents,
             collector=collector,
             signs=unused,
+            strays=Strays(
+                state=lambda: self.world.state,
+                tell=self.told.append,
+                clock=lambda: self.world.now,
+                agents=self.agents,
+                collector=collector,
+                sealed=nothing_sealed,
+            ),
             launching=set(),
             rhythm=self.rhythm,
         )
@@ -150,7 +179,7 @@ async def test_a_stray_is_put_away_in_the_end(tmp_path: Path, wrong: str) -> Non
     await site.launch()
     for _ in range(3):
         site.agents.fail_next(wrong, "timeout")
-    site.world = World(POOL)
+    site.world = World(replace(POOL, slots=0)).submit(tests=4, profile=Profile(pools=("far",)))
     site.rhythm = Rhythm(listing=0.02, listing_at_most=0.01)
     watch = site.watch(HalfDead("nobody"))
     looking = asyncio.create_task(watch.listings())

@@ -3,6 +3,7 @@
 Traps of mngr that are handled here, each measured:
 - `stop` with one unknown agent fails the whole batch; `destroy -f` with one does nothing at all and says nothing.
 - `message` to an unknown agent succeeds. `list` of an unknown provider is empty and succeeds.
+- An agent asked for at an address that is not its own any more is no agent: see `finding`.
 - `gc` takes the work directory of a create under way for an orphan, so it never runs beside one.
 """
 
@@ -15,7 +16,9 @@ import structlog
 from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, not_created, plain_words
 from supervisor.adapters.mngr.calls import Answer, Calls, Lane
 from supervisor.adapters.mngr.dialects import Dialect, dialect_of
+from supervisor.adapters.mngr.finding import Finding
 from supervisor.adapters.mngr.following import followed
+from supervisor.adapters.mngr.local_host import LocalHost
 from supervisor.adapters.mngr.observing import observed
 from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
 from supervisor.adapters.mngr.plain import PlainTransport, resolved
@@ -45,6 +48,7 @@ class MngrAgents:
         self._sweeping = asyncio.Lock()
         self._until_sweep = SWEEP_EVERY
         self._destroying = Together(self._destroy_surely)
+        self._host, self._finding = LocalHost(settings.host_dir), Finding(self.list)
         self._closing = asyncio.Event()
 
     async def facts(self) -> MngrFacts:
@@ -70,7 +74,8 @@ class MngrAgents:
             # Said to be created, it is there, whatever went wrong after that.
             if created is None:
                 raise not_created(answer, is_remote=order.place.provider != LOCAL)
-            return AgentAddress(str(created["agent_id"]), str(created["host_id"]), order.place.provider)
+            host_id = (self._host.id if order.place.provider == LOCAL else "") or str(created["host_id"])
+            return AgentAddress(str(created["agent_id"]), host_id, order.place.provider)
         except BaseException:
             self._until_sweep = 0
             raise
@@ -90,6 +95,9 @@ class MngrAgents:
         return found if probe.code == 0 else Listing((), (failure("gc", probe).message,))
 
     async def message(self, address: AgentAddress, text: str) -> None:
+        await self._finding.surely(address, lambda there: self._message(there, text))
+
+    async def _message(self, address: AgentAddress, text: str) -> None:
         with private_dir(self._scratch) as here:
             path = here / "message"
             path.write_text(text, encoding="utf-8")
@@ -107,6 +115,9 @@ class MngrAgents:
         raise MngrFailed(f"There is no agent {address} to take a message.", reason="no-such-agent")
 
     async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult:
+        return await self._finding.surely(address, lambda there: self._exec(there, command, timeout))
+
+    async def _exec(self, address: AgentAddress, command: str, timeout: float | None) -> ExecResult:
         limit = timeout or self._settings.call_timeout
         argv = ("exec", *JSONL, "--timeout", f"{limit:g}", "--", await self._name(address), command)
         answer = await self._run("copy", argv, limit + self._settings.call_timeout, provider=address.provider)
@@ -118,6 +129,9 @@ class MngrAgents:
         return ExecResult(str(result.get("stdout", "")), str(result.get("stderr", "")), bool(result.get("success")))
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
+        await self._finding.surely(address, lambda there: self._pull(there, remote, local))
+
+    async def _pull(self, address: AgentAddress, remote: str, local: Path) -> None:
         dialect = await self._dialect()
         async with settled(remote, local) as landing:
             argv = pull_argv(dialect, await self._name(address), remote, landing, self._settings)
@@ -126,7 +140,7 @@ class MngrAgents:
                 raise failure("pull", answer)
 
     async def stop(self, addresses: Sequence[AgentAddress]) -> None:
-        await self._each_provider(self._stop, addresses)
+        await self._each_provider(self._stop, [self._finding.now_at(address) for address in addresses])
 
     async def _stop(self, addresses: Sequence[AgentAddress]) -> None:
         answer = await self._steer(("stop", *await self._names(addresses), *JSONL), addresses[0])
@@ -139,7 +153,7 @@ class MngrAgents:
         await self._without_unknown(self._stop, addresses, answer)
 
     async def destroy(self, addresses: Sequence[AgentAddress]) -> None:
-        await self._each_provider(self._destroying, addresses)
+        await self._each_provider(self._destroying, [self._finding.now_at(address) for address in addresses])
         self._until_sweep -= len(addresses)
         if self._until_sweep <= 0:
             for provider in {address.provider for address in addresses}:
@@ -166,18 +180,24 @@ class MngrAgents:
         await self._without_unknown(self._destroy, addresses, answer)
 
     async def _without_unknown(self, act: Act, addresses: Sequence[AgentAddress], answer: Answer) -> None:
-        """Do it again for those whose ids mngr did not name; where it named none, one by one."""
+        """Do it again for those whose ids mngr did not name, then for the others where they are; where it named none,
+        one by one."""
         if len(addresses) == 1:
+            if (there := await self._finding.found(addresses[0])) is not None:
+                await act([there])
             return
-        unknown = set(AGENT_ID.findall(answer.stdout + answer.stderr))
-        rest = [a for a in addresses if a.agent_id not in unknown]
+        named = set(AGENT_ID.findall(answer.stdout + answer.stderr))
+        rest = [a for a in addresses if a.agent_id not in named]
         if rest and len(rest) < len(addresses):
             await act(rest)
-        elif rest:
-            for address in rest:
-                await act([address])
+            rest = [a for a in addresses if a.agent_id in named]
+        for address in rest:
+            await act([address])
 
     async def label(self, address: AgentAddress, labels: Mapping[str, str]) -> None:
+        await self._finding.surely(address, lambda there: self._label(there, labels))
+
+    async def _label(self, address: AgentAddress, labels: Mapping[str, str]) -> None:
         words = [word for key, value in labels.items() for word in ("--label", f"{key}={value}")]
         answer = await self._steer(("label", await self._name(address), *words, *JSONL), address)
         if answer.code != 0:
@@ -188,7 +208,8 @@ class MngrAgents:
 
     async def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
         if (await self._dialect()).is_streaming:
-            async for line in followed(self._settings, await self._name(address), self._closing, forever=forever):
+            name = await self._name(self._finding.now_at(address))
+            async for line in followed(self._settings, name, self._closing, forever=forever):
                 yield line
 
     def state_dir(self, agent_id: str) -> Path:
@@ -219,7 +240,11 @@ class MngrAgents:
     async def _run(
         self, lane: Lane, argv: Iterable[str], timeout: float | None = None, *, provider: str = LOCAL
     ) -> Answer:
-        return await self._calls.run(lane, tuple(argv), timeout or self._settings.call_timeout, provider)
+        words, limit = tuple(argv), timeout or self._settings.call_timeout
+        if provider != LOCAL or words == ("--version",):
+            return await self._calls.run(lane, words, limit, provider)
+        async with self._host.alone_at_first():
+            return await self._calls.run(lane, words, limit, provider)
 
     async def _steer(self, argv: Iterable[str], where: AgentAddress) -> Answer:
         return await self._run("steer", argv, provider=where.provider)

@@ -1,6 +1,7 @@
 """What this device needs to know, and the one environment that every mngr call gets."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,12 @@ class MngrSettings:
     @property
     def host_dir(self) -> Path:
         return self.home / ".mngr"
+
+    @property
+    def by_hand(self) -> str:
+        """For a person to type: mngr with the home and the tmux server that the daemon's calls have."""
+        places = (f"HOME={self.home}", f"TMUX_TMPDIR={self.tmux_tmpdir}")
+        return " ".join([*map(shlex.quote, places), shlex.quote(self.command)])
 
     def environment(self) -> dict[str, str]:
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

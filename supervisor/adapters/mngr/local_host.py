@@ -1,0 +1,52 @@
+"""The id of this machine, which the first mngr in a home makes up and writes down.
+
+Two that are the first at once make up one each, and the later one stays: what the other created is then known under
+an address that leads nowhere. So until it is written down, one call goes alone, and the others wait for that.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+_LOOK_SECONDS = 0.05
+#: One that hangs before it has written anything holds up nobody for longer; whoever goes on then is found all the
+#: same, see `finding`.
+_PATIENCE_SECONDS = 30.0
+
+
+class LocalHost:
+    def __init__(self, host_dir: Path) -> None:
+        self._file = host_dir / "host_id"
+        self._first = asyncio.Lock()
+        self._is_settled = False
+
+    @property
+    def id(self) -> str:
+        """As every later call will read it; "" where no mngr has written one yet."""
+        try:
+            return self._file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    @property
+    def _is_there(self) -> bool:
+        self._is_settled = self._is_settled or bool(self.id)
+        return self._is_settled
+
+    @asynccontextmanager
+    async def alone_at_first(self) -> AsyncIterator[None]:
+        deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+        while not self._is_there and asyncio.get_running_loop().time() < deadline:
+            try:
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._first.acquire()
+            except TimeoutError:
+                continue
+            try:
+                if not self._is_there:
+                    yield
+                    return
+            finally:
+                self._first.release()
+        yield
