@@ -15,8 +15,9 @@ PROFILE = {"command": [str(NEVER_DONE)], "env": {"WORK_SECONDS": "0"}}
 
 
 async def moved(here: Running, made: Sandbox) -> None:
-    """Its agents have committed; then mngr gives the machine another id, as two first calls at once can bring about."""
+    """Its agents have committed; then the machine has another id, as two first calls of mngr at once bring about."""
     await here.submit()
+    await until("all are launched", lambda: len(here.live()) == made.jobs)
     await until("all agents have committed", lambda: len(heads(made)) == made.jobs)
     (made.configuration.mngr_home / ".mngr" / "host_id").write_text("host-" + "f" * 32)
 
