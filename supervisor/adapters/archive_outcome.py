@@ -61,6 +61,7 @@ def parse_meta(data: bytes) -> Meta:
         **words,
         rescued=said.get("rescued") is True,
         skipped=_texts(said.get("skipped")),
+        unsaved=_texts(said.get("unsaved")),
         notes=_texts(said.get("notes")),
     )
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from supervisor.adapters.archive import unpack
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.layout import PUBLISH, PUBLISHED, RESCUED, Layout
+from supervisor.adapters.layout import PUBLISHED, Layout
+from supervisor.adapters.rescuing import RESCUE_SECONDS, Rescuer, rescue_command
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed
 from supervisor.flow.claims import claimed
 from supervisor.model.attempt import Attempt, AttemptKey
@@ -14,8 +15,6 @@ from supervisor.model.batch import Batch
 from supervisor.model.publication import Publication
 from supervisor.ports import AgentAddress, Agents, Collection
 
-#: A rescue commits and bundles whatever lies in a work directory.
-RESCUE_SECONDS = 120.0
 #: A look at which agents of a host have published.
 LOOK_SECONDS = 15.0
 
@@ -23,6 +22,7 @@ LOOK_SECONDS = 15.0
 class WorkCollector:
     def __init__(self, agents: Agents, store: GitStore, layout: Layout) -> None:
         self._agents, self._store, self._layout = agents, store, layout
+        self._rescuer = Rescuer(agents, store, layout)
 
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
         if attempts and attempts[0].provider != "local":
@@ -66,23 +66,16 @@ class WorkCollector:
         return Collection(head, commits, claim, detail)
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
+        if attempt.provider == "local" and (clone := self._agents.work_dir(attempt.agent_id)) is not None:
+            return await self._rescuer.here(batch, attempt, clone)
         address = AgentAddress.of(attempt)
         try:
-            command = f'sh "$MNGR_AGENT_STATE_DIR/{PUBLISH}" --rescue'
-            said = await self._agents.exec(address, command, timeout=RESCUE_SECONDS)
+            said = await self._agents.exec(address, rescue_command(), timeout=RESCUE_SECONDS)
         except MngrFailed as failed:
             if failed.reason == "no-such-agent":
                 return Collection(detail="the agent is gone, with all it had")
             raise
-        if not said.success:
-            return Collection(detail=f"nothing could be rescued: {said.stderr.strip()[-200:]}")
-        publication = await self._unpacked(attempt, RESCUED)
-        if publication.bundle is None:
-            return Collection(detail="it left no work")
-        imported = await self._store.import_bundle(
-            Path(batch.repo), publication.bundle, attempt.key, base=batch.base, rescued=True
-        )
-        return Collection(imported.head, imported.commits, detail="; ".join(publication.meta.notes))
+        return await self._rescuer.elsewhere(batch, attempt, said)
 
     async def _unpacked(self, attempt: Attempt, name: str) -> Publication:
         into = self._layout.attempt(attempt.key) / Path(name).stem

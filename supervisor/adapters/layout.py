@@ -32,11 +32,13 @@ class Layout:
 
 #: What the agent finds, and leaves, under its own state directory.
 FOLDER = "supervisor"
-PUBLISHED, RESCUED, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION, PLUGINS = (
+PUBLISHED, RESCUED, RESCUED_BUNDLE, PIECE, PROMPT, OUTCOME, PUBLISH, TASK, INTEGRATION, PLUGINS = (
     f"{FOLDER}/{name}"
     for name in (
         "published.tar",
         "rescued.tar",
+        "rescued.bundle",
+        "rescued.piece",
         "prompt.md",
         "outcome.json",
         "publish",

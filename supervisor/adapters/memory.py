@@ -151,6 +151,10 @@ class MemoryAgents:
     def state_dir(self, agent_id: str) -> Path:
         return self._root / "agents" / agent_id
 
+    def work_dir(self, agent_id: str) -> Path | None:
+        agent = self._agents.get(agent_id)
+        return Path(agent.work_dir) if agent is not None else None
+
     async def close(self) -> None:
         for watcher in self._watchers:
             watcher.put_nowait(None)

@@ -19,8 +19,10 @@ from supervisor.model.state import State
 from supervisor.model.usage import NOTHING
 from supervisor.ports import (
     KEPT,
+    UNSAVED,
     AgentAddress,
     Agents,
+    Collection,
     Collector,
     Integrator,
     Judge,
@@ -159,12 +161,9 @@ class Performer:
         key = attempt.key
         try:
             if rescue:
-                left = await self._collector.rescue(batch, attempt)
-                return ev.WorkRescued(self._clock(), *key, head=left.head, commits=left.commits, detail=left.detail)
+                return await self._rescue(batch, attempt)
             home = await self._collector.collect(batch, attempt)
         except Hostile as hostile:
-            if rescue:
-                return ev.WorkRescued(self._clock(), *key, detail=f"{hostile.reason}: {hostile.message}")
             return ev.PublicationRefused(self._clock(), *key, reason=hostile.reason, detail=hostile.message)
         except DeviceFailed as failed:
             retry_at = self._retry_at(attempt.tries)
@@ -172,6 +171,32 @@ class Performer:
         return ev.WorkCollected(
             self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
         )
+
+    async def _rescue(self, batch: Batch, attempt: Attempt) -> ev.Event:
+        """An agent that is still at work is ended first, or what it does from now on would be lost with it."""
+        if attempt.provider == "local":
+            await self._logs.finish(attempt, published=False)
+            await self._end(attempt)
+        try:
+            left = await self._collector.rescue(batch, attempt)
+        except Hostile as hostile:
+            left = Collection(unsaved=f"{hostile.reason}: {hostile.message}")
+        return ev.WorkRescued(
+            self._clock(),
+            *attempt.key,
+            head=left.head,
+            commits=left.commits,
+            detail=left.detail,
+            unsaved=left.unsaved,
+            clone=left.clone,
+        )
+
+    async def _end(self, attempt: Attempt) -> None:
+        try:
+            await self._agents.stop([AgentAddress.of(attempt)])
+        except MngrFailed as failed:
+            if failed.reason != "no-such-agent":
+                raise
 
     async def _verify(self, batch: Batch, key: AttemptKey) -> ev.Event:
         try:
@@ -198,9 +223,9 @@ class Performer:
         if usage != NOTHING:
             self._tell(usage_counted(self._clock(), attempt.key, usage))
         try:
-            if attempt.keep and attempt.host_id:
+            if attempt.unsaved or (attempt.keep and attempt.host_id):
                 await self._agents.stop([AgentAddress.of(attempt)])
-                await self._agents.label(AgentAddress.of(attempt), {KEPT: "true"})
+                await self._agents.label(AgentAddress.of(attempt), {KEPT: UNSAVED if attempt.unsaved else "true"})
             else:
                 await self._agents.destroy([AgentAddress.of(attempt)])
         except MngrFailed as failed:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import partial, queue, stopping
+from supervisor.flow import partial, queue, saved, stopping
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
@@ -232,14 +232,15 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
 def unmerged(batch: Batch) -> dict[int, LedgerRow]:
     """The ledger of a batch whose work was not merged: one row for each job that is over, and none of its work lost
     from sight."""
-    return {job.number: _unmerged(job) for job in batch.jobs() if job.state.is_over}
+    return {job.number: _unmerged(batch, job) for job in batch.jobs() if job.state.is_over}
 
 
-def _unmerged(job: Job) -> LedgerRow:
+def _unmerged(batch: Batch, job: Job) -> LedgerRow:
     if job.head and job.verification in UNPROVEN:
         return LedgerRow(Fate.REJECTED, f"{job.verification}: {job.reason}", (job.head,))
-    if job.head:
-        return LedgerRow(Fate.RESCUED, "kept under its own ref", (job.head,))
+    if job.head or job.saved:
+        heads = tuple(dict.fromkeys(each.head for each in job.saved if each.head)) or tuple(filter(None, [job.head]))
+        return LedgerRow(Fate.RESCUED, saved.where(batch, job) or "kept under its own ref", heads)
     if job.outcome is Outcome.CANCELLED or job.outcome is None:
         return LedgerRow(Fate.CANCELLED, job.detail)
     return LedgerRow(Fate.EMPTY, job.detail)

@@ -9,7 +9,7 @@ from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt
-from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
+from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState, Saved
 from supervisor.model.state import State
 
 
@@ -37,6 +37,8 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     """
     attempt, job = _answered(state, event, published=True)
     job = _unverified(replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits))
+    if event.head:
+        job = _with(job, Saved(event.attempt, event.head, event.commits))
     keep = state.batches[event.batch].profile.keep_agents == "all"
     is_integrators = event.job == INTEGRATOR
     due: Item = ("settle", event.batch, event.job) if is_integrators else item("verify", attempt.key)
@@ -49,8 +51,17 @@ def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     attempt, job = _answered(state, event, published=False)
     if event.head:
         job = _unverified(replace(job, head=event.head, commits=event.commits))
-    keep = state.batches[event.batch].profile.keep_agents != "none"
-    return _collected(state, event, job, replace(attempt, keep=keep))
+    if event.head or event.unsaved:
+        agent = attempt.agent_name if event.unsaved else ""
+        found = Saved(event.attempt, event.head, event.commits, True, event.unsaved, agent, event.clone)
+        job = _with(job, found)
+    unsaved = bool(event.unsaved)
+    keep = unsaved or state.batches[event.batch].profile.keep_agents != "none"
+    return _collected(state, event, job, replace(attempt, keep=keep, unsaved=unsaved))
+
+
+def _with(job: Job, found: Saved) -> Job:
+    return replace(job, saved=(*(each for each in job.saved if each.attempt != found.attempt), found))
 
 
 def _unverified(job: Job) -> Job:

@@ -16,6 +16,12 @@ class AttemptKey(NamedTuple):
         return f"{self.batch}.{self.job}/{self.attempt}"
 
 
+def ref_of(key: AttemptKey, *, rescued: bool = False) -> str:
+    """Where the daemon's repository keeps what an attempt published, or what was rescued of it."""
+    folder = f"refs/supervisor/{key.batch}/{key.job}"
+    return f"{folder}/rescued/{key.attempt}" if rescued else f"{folder}/{key.attempt}"
+
+
 class Stage(StrEnum):
     """Where the agent of an attempt is. The job's own state follows it, until its work is safe."""
 
@@ -43,6 +49,8 @@ class Attempt:
     holds_slot: bool = True
     #: what is left when its agent is put away: destroyed, or stopped and kept for a person to look at
     keep: bool = False
+    #: it has work that could not be taken: whatever else is said, it is kept
+    unsaved: bool = False
     #: tries of the step at hand, for its back-off
     tries: int = 0
     #: what it has taken so far

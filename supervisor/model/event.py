@@ -445,6 +445,10 @@ class WorkRescued(AttemptEvent):
     head: str = ""
     commits: int = 0
     detail: str = ""
+    #: what could not be taken: then its agent is kept; "" where all was
+    unsaved: str = ""
+    #: where its clone is, on this machine
+    clone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

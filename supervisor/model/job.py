@@ -43,6 +43,23 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """The work of one attempt: under a ref of the daemon's own, with its agent, which is kept, or both."""
+
+    attempt: int
+    #: under the attempt's own ref; "" where nothing could be taken
+    head: str = ""
+    commits: int = 0
+    #: it was not published, but found
+    rescued: bool = False
+    #: what could not be taken, and so is only with the agent; "" where all was
+    unsaved: str = ""
+    #: the agent that is kept, and where its clone is, if that is on this machine
+    agent: str = ""
+    clone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What is known of one job. `ending` is how its last attempt ended, until that is settled."""
 
@@ -80,6 +97,8 @@ class Job:
     #: sentences for the reviewer about what no machine can decide, and what runs have shown
     doubts: tuple[str, ...] = ()
     evidence: Evidence | None = None
+    #: of all its attempts, oldest first
+    saved: tuple[Saved, ...] = ()
     agent: str = ""
     pool: str = ""
     launched_at: float | None = None

@@ -63,8 +63,10 @@ class Meta:
     job: str = ""
     attempt: str = ""
     rescued: bool = False
-    #: work that a rescue had to leave behind for its size
+    #: artifacts that were left out for their size or number
     skipped: tuple[str, ...] = ()
+    #: work that a rescue could not take
+    unsaved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -23,6 +23,8 @@ type MngrReason = Literal[
 INSTALLATION, BATCH, JOB, ATTEMPT = "supervisor", "supervisor_batch", "supervisor_job", "supervisor_attempt"
 #: And of those that were stopped and kept for a person to look at.
 KEPT = "supervisor_kept"
+#: what that label says of one whose work is nowhere else
+UNSAVED = "unsaved"
 
 type AgentState = Literal["running", "waiting", "blocked", "done", "stopped", "replaced", "unknown"]
 
@@ -167,6 +169,10 @@ class Agents(Protocol):
 
     def state_dir(self, agent_id: str) -> Path:
         """Where a local agent keeps its state; for providers other than `local` it is on their host."""
+        ...
+
+    def work_dir(self, agent_id: str) -> Path | None:
+        """Where a local agent's clone is; None where that can't be told, for one, because the agent is gone."""
         ...
 
     async def close(self) -> None: ...

@@ -39,7 +39,8 @@ class Collector(Protocol):
         ...
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
-        """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now."""
+        """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now.
+        What it could not take is named in `unsaved`, and then the agent must not be destroyed."""
         ...
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from supervisor.adapters.archive import unpack
 from supervisor.adapters.archive_outcome import parse_outcome
-from supervisor.adapters.git.store import GitStore, ref_of
+from supervisor.adapters.git.store import GitStore
 from supervisor.errors import Hostile
-from supervisor.model.attempt import AttemptKey
+from supervisor.model.attempt import AttemptKey, ref_of
 
 from .agent_clone import AgentClone, git
 from .attacks_archive import ARCHIVES, END, ESCAPES, GOOD, OUTCOMES, WORTHLESS, entry

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from supervisor.adapters.git.store import GitStore, ref_of
+from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.layout import Layout
-from supervisor.model.attempt import AttemptKey
+from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.ledger import Fate

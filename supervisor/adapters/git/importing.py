@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn
 
@@ -21,6 +21,10 @@ from supervisor.adapters.git.process import Bounds, Finished, git, run
 from supervisor.errors import Hostile
 
 BOUNDS = Bounds()
+#: what is rescued is taken whole, however long that takes
+RESCUE_BOUNDS = Bounds(memory_kib=4 * 2**20, cpu_seconds=3600)
+RESCUE_SECONDS = 3600.0
+SPARE_BYTES = 256 * 2**20
 MAX_COMMIT = 1 * 2**20
 MAX_LINK = 4_096
 
@@ -47,24 +51,35 @@ class Order:
     #: hold merges, submodules and odd paths
     rescued: bool = False
     limits: BundleLimits = field(default_factory=BundleLimits)
+    #: of any size for which there is room on the disk
+    whole: bool = False
 
 
 async def import_bundle(bare: Path, order: Order) -> Imported:
+    if order.whole:
+        order = replace(order, limits=await asyncio.to_thread(room_for, bare))
     with await asyncio.to_thread(open_plain, order.bundle) as file:
         bundle = await asyncio.to_thread(read_bundle, file, order.limits)
         await _check_promises(bare, bundle, order)
-        async with _quarantine(bare) as quarantine:
+        async with _quarantine(bare, order.whole) as quarantine:
             index = ["index-pack", "--strict=badFilemode=error", "--fix-thin", "--stdin", "--threads=1"]
             done = await quarantine.git(*index, f"--max-input-size={order.limits.size}", stdin=file)
             if done.code:
                 _refuse_unread(done)
-            await _check_sizes(quarantine, order.limits)
+            if not order.whole:
+                await _check_sizes(quarantine, order.limits)
             commits = await _check_commits(quarantine, bundle.head, order)
             if not order.rescued:
                 await _check_paths(quarantine, bundle.head, order)
             await asyncio.to_thread(_migrate, quarantine.objects / "pack", bare / "objects" / "pack")
     await git(bare, "update-ref", order.ref, bundle.head)
     return Imported(bundle.head, commits)
+
+
+def room_for(bare: Path) -> BundleLimits:
+    """What the disk has room for, with some left for what else goes on."""
+    free = shutil.disk_usage(bare).free
+    return BundleLimits(size=max(1, free - SPARE_BYTES), objects=2**31)
 
 
 async def _check_promises(bare: Path, bundle: Bundle, order: Order) -> None:
@@ -81,10 +96,12 @@ async def _check_promises(bare: Path, bundle: Bundle, order: Order) -> None:
 class _Quarantine:
     bare: Path
     objects: Path
+    whole: bool = False
 
     async def git(self, *args: str, stdin: bytes | IO[bytes] = b"") -> Finished:
         env = {"GIT_OBJECT_DIRECTORY": str(self.objects)}
-        return await run(self.bare, *args, stdin=stdin, env=env, bounds=BOUNDS, timeout=600)
+        bounds, timeout = (RESCUE_BOUNDS, RESCUE_SECONDS) if self.whole else (BOUNDS, 600.0)
+        return await run(self.bare, *args, stdin=stdin, env=env, bounds=bounds, timeout=timeout)
 
     async def read(self, *args: str, stdin: bytes | IO[bytes] = b"") -> bytes:
         done = await self.git(*args, stdin=stdin)
@@ -99,10 +116,10 @@ def _refuse_unread(done: Finished) -> NoReturn:
 
 
 @asynccontextmanager
-async def _quarantine(bare: Path) -> AsyncIterator[_Quarantine]:
+async def _quarantine(bare: Path, whole: bool) -> AsyncIterator[_Quarantine]:
     folder = await asyncio.to_thread(_make_quarantine, bare)
     try:
-        yield _Quarantine(bare, folder)
+        yield _Quarantine(bare, folder, whole)
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -134,6 +151,8 @@ async def _check_sizes(quarantine: _Quarantine, limits: BundleLimits) -> None:
 
 async def _check_commits(quarantine: _Quarantine, head: str, order: Order) -> int:
     """How many commits there are since the base."""
+    if order.whole:
+        return int(await quarantine.read("rev-list", "--count", f"{head}^{{commit}}", f"^{order.base}"))
     most = order.limits.commits
     listed = await quarantine.read(
         "rev-list", "--parents", "--topo-order", f"-n{most + 1}", f"{head}^{{commit}}", f"^{order.base}"

@@ -28,22 +28,19 @@ from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.picking import Integrated, integrate
 from supervisor.adapters.git.process import git, run
 from supervisor.adapters.git.replaying import Replayed, replay
+from supervisor.adapters.git.taking import Taken, take
 from supervisor.errors import NoSuchThing, Refused
 from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.work import Change, Work
-from supervisor.model.attempt import AttemptKey
+from supervisor.model.attempt import AttemptKey, ref_of
 
 #: each may take two gigabytes, if a bundle is a bomb
 IMPORTS_AT_ONCE = 2
+RESCUES_AT_ONCE = 2
 MOST_NAMES = 100
 MAX_PATCH = 50_000
 
 _SHA = re.compile(r"[0-9a-f]{40}")
-
-
-def ref_of(key: AttemptKey, *, rescued: bool = False) -> str:
-    folder = f"refs/supervisor/{key.batch}/{key.job}"
-    return f"{folder}/rescued/{key.attempt}" if rescued else f"{folder}/{key.attempt}"
 
 
 class GitStore:
@@ -53,6 +50,8 @@ class GitStore:
         self._state_dir = state_dir.absolute()
         self._creating = asyncio.Lock()
         self._importing = asyncio.Semaphore(IMPORTS_AT_ONCE)
+        #: a large one takes minutes, and holds up no publication
+        self._rescuing = asyncio.Semaphore(RESCUES_AT_ONCE)
 
     def bare(self, repo: Path) -> Path:
         """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
@@ -84,6 +83,18 @@ class GitStore:
         order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
         async with self._importing:
             return await import_bundle(self.bare(repo), order)
+
+    async def take(self, repo: Path, clone: Path, key: AttemptKey, *, base: str) -> Taken:
+        """Bring all the work that lies in an agent's clone home, of whatever size, under the ref for rescued work."""
+        async with self._rescuing:
+            return await take(self.bare(repo), clone, ref_of(key, rescued=True), base)
+
+    async def import_whole(self, repo: Path, bundle: Path, key: AttemptKey, *, base: str) -> Imported:
+        """The same for a bundle that was made where the clone is."""
+        async with self._rescuing:
+            return await import_bundle(
+                self.bare(repo), Order(bundle, ref_of(key, rescued=True), base, rescued=True, whole=True)
+            )
 
     async def changes(self, repo: Path, base: str, head: str, job: int) -> tuple[Change, ...]:
         """An agent's commits since the base, oldest first."""

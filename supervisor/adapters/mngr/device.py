@@ -26,6 +26,7 @@ from supervisor.adapters.mngr.pulling import pull_argv, settled
 from supervisor.adapters.mngr.settings import MngrSettings
 from supervisor.adapters.mngr.together import Act, Together
 from supervisor.adapters.mngr.warm import WarmTransport
+from supervisor.adapters.mngr.work_dirs import work_dir_in
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, MngrFacts, SeenAgent
 
@@ -214,6 +215,9 @@ class MngrAgents:
 
     def state_dir(self, agent_id: str) -> Path:
         return self._settings.host_dir / "agents" / agent_id
+
+    def work_dir(self, agent_id: str) -> Path | None:
+        return work_dir_in(self.state_dir(agent_id))
 
     async def sweep(self, provider: str) -> None:
         """Remove what killed creates left behind; put off while a create is under way."""
