@@ -126,6 +126,8 @@ class AgentClone:
         """A repository that holds the base and, on branch `work`, what the bundle brought."""
         into = self.home / f"into-{name}"
         git(self.home, "clone", "-q", "--bare", "--single-branch", "--branch", "base", str(self.work), str(into))
-        (into / "b.bundle").write_bytes(self.published(name)["branch.bundle"])
+        rescued = self.folder / "rescued.bundle"
+        bundle = self.published(name)["branch.bundle"] if name == "published.tar" else rescued.read_bytes()
+        (into / "b.bundle").write_bytes(bundle)
         git(into, "fetch", "-q", "b.bundle", "refs/heads/work:refs/heads/work")
         return into

@@ -257,27 +257,35 @@ def test_a_rescue_keeps_other_branches_and_the_stash(tmp_path: Path) -> None:
         git(into, "merge-base", "--is-ancestor", tip, "work")
 
 
-def test_a_rescue_skips_and_names_what_is_huge(tmp_path: Path) -> None:
+def test_a_rescue_takes_what_is_large_and_names_what_it_can_not_take(tmp_path: Path) -> None:
     clone = AgentClone.make(tmp_path)
-    with (clone.work / "core dump").open("wb") as huge:
-        huge.truncate(2_000_000_000)
-    (clone.work / "nested").mkdir()
-    git(clone.work / "nested", "init", "-q")
-    (clone.work / "small.py").write_text("small\n")
-    assert clone.publish("--rescue").returncode == 0
-    assert "small.py" in rescued_files(clone)
-    assert clone.meta("rescued.tar")["skipped"] == ["core dump", "nested/"]
-
-
-def test_a_rescue_with_thousands_of_untracked_files_keeps_tracked_ones(tmp_path: Path) -> None:
-    clone = AgentClone.make(tmp_path)
+    (clone.work / "core dump").write_bytes(b"x" * 120 * 2**20)
     (clone.work / "heap").mkdir()
     for number in range(5_001):
         (clone.work / "heap" / str(number)).touch()
-    (clone.work / "app.py").write_text("dirty\n")
+    (clone.work / "nested").mkdir()
+    git(clone.work / "nested", "init", "-q")
+    done = clone.publish("--rescue")
+    assert done.returncode == 0
+    assert f"bundle: {(clone.folder / 'rescued.bundle').stat().st_size}" in done.stdout
+    into = clone.bundled("rescued.tar")
+    assert git(into, "cat-file", "-s", "work:core dump") == str(120 * 2**20)
+    assert len(git(into, "ls-tree", "-r", "--name-only", "work").splitlines()) == 5_005
+    assert clone.meta("rescued.tar")["unsaved"] == ["the repository of its own in nested/"]
+
+
+def test_a_rescue_keeps_what_is_staged_and_what_is_on_no_branch(tmp_path: Path) -> None:
+    clone = AgentClone.make(tmp_path)
+    amended = clone.commit("first", app__py="first\n")
+    git(clone.work, "commit", "-q", "--amend", "-m", "second")
+    (clone.work / "app.py").write_text("staged\n")
+    git(clone.work, "add", "-A")
+    (clone.work / "app.py").write_text("changed\n")
     assert clone.publish("--rescue").returncode == 0
-    assert rescued_files(clone)["app.py"] == "dirty"
-    assert "only tracked ones were kept" in clone.meta("rescued.tar")["notes"][0]
+    into = clone.bundled("rescued.tar")
+    git(into, "merge-base", "--is-ancestor", amended, "work")
+    assert git(into, "show", "work:app.py") == "changed"
+    assert git(into, "show", "work^2:app.py") == "staged"
 
 
 @pytest.mark.parametrize("gone", ["work", "git", "base"])
@@ -293,5 +301,6 @@ def test_a_rescue_makes_do_with_what_is_left(tmp_path: Path, gone: str) -> None:
     done = clone.publish("--rescue", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "outcome.json" in clone.published("rescued.tar")
-    assert clone.meta("rescued.tar")["notes"]
-    assert ("branch.bundle" in clone.published("rescued.tar")) == (gone == "base")
+    meta = clone.meta("rescued.tar")
+    assert meta["notes"] if gone == "base" else meta["unsaved"] == ["the files: there is no git work tree"]
+    assert (clone.folder / "rescued.bundle").exists() == (gone == "base")

@@ -1,6 +1,7 @@
 """A rescue takes all the work that lies in a clone, or names what it could not take."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ class Place:
 
     def has_ref(self) -> bool:
         return bool(git(self.bare, "for-each-ref", ref_of(KEY, rescued=True)))
+
+
+def fed(work: Path, history: str) -> None:
+    subprocess.run(["git", "-C", work, "fast-import", "--quiet"], input=history.encode(), check=True)
 
 
 async def made(folder: Path) -> Place:
@@ -117,14 +122,14 @@ async def test_other_branches_the_stash_and_detached_commits_come_home(tmp_path:
 
 
 async def test_nothing_is_too_large(tmp_path: Path) -> None:
-    """Many commits, a large blob that is committed, and one that is not: each is beyond what a publication may hold."""
+    """Many commits, a large blob that is committed, and one that is not: more than a publication may hold."""
     here = await made(tmp_path)
     work, lines = here.clone.work, []
     for number in range(300):
         lines.append(f"commit refs/heads/agent/1\ncommitter a <a@b> {1700000000 + number} +0000\ndata 1\nx\n")
         lines.append("from refs/heads/agent/1^0\n" if not number else "")
         lines.append(f"M 100644 inline n\ndata {len(str(number))}\n{number}\n")
-    subprocess.run(["git", "-C", work, "fast-import", "--quiet"], input="".join(lines).encode(), check=True)
+    fed(work, "".join(lines))
     git(work, "reset", "-q", "--hard")
     here.clone.commit("large", large=os.urandom(60 * 2**20))
     (work / "larger").write_bytes(os.urandom(60 * 2**20))
@@ -139,7 +144,7 @@ async def test_nothing_is_too_large(tmp_path: Path) -> None:
 async def test_without_a_repository_its_files_come_home(tmp_path: Path) -> None:
     here = await made(tmp_path)
     (here.clone.work / "app.py").write_text("mine\n")
-    subprocess.run(["rm", "-rf", here.clone.work / ".git"], check=True)
+    shutil.rmtree(here.clone.work / ".git")
 
     taken = await here.take()
 
@@ -338,7 +343,7 @@ async def test_a_disk_without_room_keeps_the_clone(tmp_path: Path) -> None:
     here = await made(tmp_path)
     here.clone.commit("one", app__py="two\n")
     packs = here.bare / "objects" / "pack"
-    subprocess.run(["rm", "-rf", packs], check=True)
+    shutil.rmtree(packs)
     packs.write_text("in the way")
     taken = await here.take()
     assert taken.head == ""

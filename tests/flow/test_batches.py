@@ -84,7 +84,7 @@ def test_cancelling_a_batch_puts_all_its_agents_away_and_integrates_nothing() ->
 def test_the_ledger_of_a_cancelled_batch_knows_of_all_work_that_was_brought_home() -> None:
     world = World(local=2).submit(tests=3).do(Launch).publish(1).do(Collect, Verify)
     ledger = cancelled(world).do(Launch, Collect, Release).told(ev.BatchFinished)[0].ledger
-    assert ledger[1] == LedgerRow(Fate.RESCUED, "kept under its own ref", ("c0de",))
+    assert ledger[1] == LedgerRow(Fate.RESCUED, "kept under refs/supervisor/b/1/1", ("c0de",))
     assert [ledger[number].fate for number in (2, 3)] == [Fate.CANCELLED] * 2
 
 
