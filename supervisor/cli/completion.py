@@ -12,7 +12,7 @@ from supervisor.errors import SupervisorError
 NAMES = ("supervisorctl", "agent-supervisorctl")
 #: verbs that take a batch or a job
 OF_BATCHES = {
-    *("status", "jobs", "job", "logs", "events", "follow", "report", "wait"),
+    *("status", "jobs", "job", "logs", "events", "follow", "report", "work", "wait"),
     *("cancel", "retry", "integrate", "pause", "resume"),
 }
 #: an answer that takes longer is of no use to who types

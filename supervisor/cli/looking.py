@@ -115,9 +115,20 @@ def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
     known = data["job"]
     happened = here.client.get("/v1/events", job=known["id"], newest=True, limit=20)["rows"]
     facts = "\n".join(
-        f"{key:<14}{printing.clean(value)}" for key, value in known.items() if value not in (None, "", [])
+        f"{key:<14}{printing.clean(value)}"
+        for key, value in known.items()
+        if value not in (None, "", []) and key != "work"
     )
+    facts = "\n".join([facts, *(f"{'work':<14}{work_line(each)}" for each in known.get("work") or ())])
     here.show(data, "\n".join([facts, "", *(printing.event_line(event) for event in happened)]))
+
+
+def work_line(each: dict[str, Any]) -> str:
+    """Where the work of one attempt is: under a ref of the daemon's own, with an agent that is kept, or both."""
+    agent = each["agent"]
+    parts = [f"{each['ref']}, commits: {each['commits']}"] if each["ref"] else []
+    parts += [f"kept agent {agent['name']} ({agent['reach']}) has {agent['has']}"] if agent else []
+    return printing.clean("; ".join(parts))
 
 
 def events(

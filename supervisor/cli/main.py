@@ -24,6 +24,7 @@ VERBS = {
     "events": "looking:events",
     "follow": "following:follow",
     "report": "reporting:report",
+    "work": "working:work",
     "wait": "waiting:wait",
     "cancel": "steering:cancel",
     "retry": "steering:retry",

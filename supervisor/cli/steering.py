@@ -12,6 +12,7 @@ from supervisor.control.client import quoted
 from supervisor.errors import NoSuchThing, Refused, Unreachable
 
 TIMED_OUT = 124
+ONTO = "Of a batch that is over: start from this commit of the repository, such as HEAD."
 
 
 def cancel(ctx: typer.Context, target: Annotated[str, TARGET]) -> None:
@@ -22,12 +23,27 @@ def cancel(ctx: typer.Context, target: Annotated[str, TARGET]) -> None:
     _steer(ctx, _path(target, "cancel"), f"{target} is cancelled", f"{target} was cancelled already")
 
 
-def retry(ctx: typer.Context, target: Annotated[str, TARGET]) -> None:
+def retry(
+    ctx: typer.Context,
+    target: Annotated[str, TARGET],
+    onto: Annotated[str, typer.Option(metavar="REV", help=ONTO, show_default=False)] = "",
+) -> None:
     """Let a job go again, or all jobs of a batch that did not end well.
 
+    Of a batch that is over they become a batch of their own, from the same commit and with the same profile: its id
+    is printed.
+
     Example: supervisorctl retry k3f9x.2
+
+    Example: supervisorctl retry k3f9x --onto HEAD
     """
-    _steer(ctx, _path(target, "retry"), f"{target} goes again", f"nothing of {target} is to go again")
+    here = session.of(ctx)
+    data = here.client.post(_path(target, "retry"), {"onto": onto} if onto else None)
+    if data.get("retry_of"):
+        here.show(data, str(data["batch"]))
+        here.note(f"{target} goes again" + (f" as batch {data['batch']}" if data["changed"] else " already"))
+        return
+    here.show(data, f"{target} goes again" if data["changed"] else f"nothing of {target} is to go again")
 
 
 def integrate(ctx: typer.Context, batch: Annotated[str, BATCH]) -> None:

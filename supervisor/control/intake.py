@@ -54,7 +54,7 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     tests = tuple(dict.fromkeys(asked.tests))
     if asked.cases and len(asked.cases) != len(tests):
         raise Refused("`cases` does not fit `tests`", hint="give one number for each test, and name no test twice")
-    batch = asked.batch or await _new_id(desk)
+    batch = asked.batch or await new_id(desk)
     facts = await _inspected(desk, Path(asked.repo))
     request = Submit(
         batch,
@@ -74,8 +74,14 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     # Asked after the state: a batch that is sealed meanwhile is in one of the two, and never begins anew.
     if await desk.journal.sealed_batch(batch) is not None:
         raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
+    return batch, await begin(desk, request)
+
+
+async def begin(desk: Desk, request: Submit) -> list[Event]:
+    """Only what can be accepted is taken home."""
+    decide(desk.state(), request, desk.clock())
     await _take(desk, request)
-    return batch, await desk.asked(request)
+    return await desk.asked(request)
 
 
 async def _take(desk: Desk, request: Submit) -> None:
@@ -98,7 +104,7 @@ def _task(said: dict[str, Any]) -> str:
         ) from None
 
 
-async def _new_id(desk: Desk) -> str:
+async def new_id(desk: Desk) -> str:
     while True:
         batch = secrets.choice(LETTERS) + "".join(secrets.choice(ALL) for _ in range(ID_LENGTH - 1))
         if batch not in desk.state().batches and await desk.journal.sealed_batch(batch) is None:

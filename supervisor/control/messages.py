@@ -46,6 +46,17 @@ class Pausing(Asked):
     reason: Annotated[str, Field(max_length=200)] = ""
 
 
+class Retrying(Asked):
+    onto: Annotated[
+        str, Field(max_length=200, pattern="^[^-]?", description="Of a batch that is over: start from this commit.")
+    ] = ""
+
+
+class Taking(Asked):
+    branch: Annotated[str, Field(max_length=200, description="Instead of `supervisor/work/JOB`.")] = ""
+    repo: Annotated[str, Field(max_length=4096, pattern="^(/|$)", description="Another one than the batch's.")] = ""
+
+
 class Slots(Asked):
     slots: Annotated[int, Field(ge=0, le=100_000), WHOLE]
 
@@ -73,6 +84,45 @@ class Changed(Answer):
     """`changed` is false when it was so already."""
 
     changed: bool
+
+
+class WorkRow(BaseModel):
+    """The work of one attempt, or a batch's branch that could not be made."""
+
+    model_config = ConfigDict(extra="allow")
+
+    job: str
+    test: str
+    #: None: not known yet, or it is not the job's last work
+    ledger: str | None
+    why: str
+    commits: int
+    #: in the daemon's own repository; None: nothing could be taken
+    ref: str | None
+    head: str | None
+    rescued: bool
+    #: one that is kept for what could not be taken: its name, how to reach it, and what it has
+    agent: dict[str, Any] | None
+
+
+class Work(Dated):
+    rows: list[WorkRow]
+
+
+class TakenRow(BaseModel):
+    job: str
+    attempt: int | None
+    head: str | None
+    branch: str | None
+    changed: bool
+    #: why it could not be taken
+    problem: str | None
+
+
+class Taken(Dated):
+    changed: bool
+    repo: str
+    rows: list[TakenRow]
 
 
 class Checkout(Answer):
@@ -163,6 +213,8 @@ class JobRow(BaseModel):
     ended_at: Time | None
     #: a batch that was sealed by an older version has none
     doubts: list[str] = []
+    #: what its attempts have brought home or left, and where that is
+    work: list[dict[str, Any]] = []
     evidence: dict[str, Any] | None = None
 
 

@@ -41,7 +41,7 @@ async def open_batch(desk: Desk, said: str) -> Batch:
     """For what changes it: a sealed one can't be changed."""
     meant = await batch(desk, said)
     if meant.open is None:
-        hint = f"`supervisorctl status {meant.id}` shows what came of it; submit the tests again to work on them"
+        hint = f"`supervisorctl report {meant.id}` shows what came of it, `supervisorctl retry {meant.id}` goes on"
         raise Refused(f"batch {meant.id} is finished", hint=hint)
     return meant.open
 

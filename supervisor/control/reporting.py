@@ -49,7 +49,7 @@ class BatchReport(messages.Dated):
 async def report(desk: TheDesk, batch: str) -> Response:
     """What happened, what it took, what to review and what to do next."""
     meant = await naming.batch(desk, batch)
-    events = await _events(desk, meant.id)
+    events = await events_of(desk, meant.id)
     return Response(await asyncio.to_thread(lambda: json.dumps(as_data(_made(desk, meant, events)))), media_type=JSON)
 
 
@@ -63,7 +63,7 @@ async def page(desk: TheDesk, batch: str) -> Response:
     from supervisor.observe.report_html import html
 
     meant = await naming.batch(desk, batch)
-    events = await _events(desk, meant.id)
+    events = await events_of(desk, meant.id)
     return HTMLResponse(await asyncio.to_thread(lambda: html(_made(desk, meant, events))))
 
 
@@ -74,7 +74,7 @@ def _made(desk: Desk, meant: Meant, events: list[Event]) -> Report:
     return report_fold.report(batch, history(events, now), report_fold.kept(desk.files(), batch), now)
 
 
-async def _events(desk: Desk, batch: str) -> list[Event]:
+async def events_of(desk: Desk, batch: str) -> list[Event]:
     after, found = 0, list[Event]()
     while piece := await desk.journal.read(after, limit=PIECE, batch=batch):
         after = piece[-1].seq

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from supervisor import __version__
-from supervisor.control import logs, looking, proposals, refusing, reporting, steering
+from supervisor.control import logs, looking, proposals, refusing, reporting, steering, working
 from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.peers import PeerProtocol
@@ -41,6 +41,7 @@ def application(desk: Desk) -> FastAPI:
     app.include_router(proposals.routes)
     app.include_router(reporting.routes)
     app.include_router(steering.routes)
+    app.include_router(working.routes)
     return app
 
 

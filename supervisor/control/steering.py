@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
-from supervisor.control import intake, messages, naming
-from supervisor.control.desk import TheDesk
+from supervisor.control import intake, messages, naming, retrying
+from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import shape
+from supervisor.control.naming import Meant
 from supervisor.control.peers import author
+from supervisor.errors import Refused
 from supervisor.model.event import Event, JobEvent
 from supervisor.model.request import Cancel, IntegrateSoFar, Pause, Resume, Retry, SetSlots
 from supervisor.observe.snapshot import SCHEMA_VERSION
@@ -56,17 +58,29 @@ async def cancel_job(desk: TheDesk, job: str, by: Author) -> Response:
 
 
 @routes.post("/v1/batches/{batch}/retry", **shape(messages.Changed))
-async def retry_batch(desk: TheDesk, batch: str, by: Author) -> Response:
-    """Every job of it that did not end well goes again."""
-    found = await naming.open_batch(desk, batch)
-    return changed(await desk.asked(Retry(found.id, author=by)), batch=found.id)
+async def retry_batch(desk: TheDesk, batch: str, by: Author, asked: messages.Retrying | None = None) -> Response:
+    """Every job of it that did not end well goes again. Of one that is over they make a batch of their own, which is
+    then `batch`; `retry_of` is the old one."""
+    return await _retried(desk, await naming.batch(desk, batch), 0, by, asked)
+
+
+async def _retried(desk: Desk, meant: Meant, number: int, by: str, asked: messages.Retrying | None) -> Response:
+    onto = asked.onto if asked is not None else ""
+    if retrying.is_over(meant):
+        new, events = await retrying.retry(desk, meant, by, job=number, onto=onto)
+        jobs = len(desk.state().batches[new].tests) if new else 0
+        listed = [f"{new}.{number}" for number in range(1, jobs + 1)] if events else []
+        content = {"changed": bool(events), "batch": new or meant.id, "retry_of": meant.id if new else None}
+        return JSONResponse({"schema_version": SCHEMA_VERSION, **content, "jobs": listed})
+    if onto:
+        raise Refused(f"batch {meant.id} is not over: its jobs start from its own base", hint="leave out --onto")
+    return changed(await desk.asked(Retry(meant.id, number, author=by)), batch=meant.id, retry_of=None)
 
 
 @routes.post("/v1/jobs/{job}/retry", **shape(messages.Changed))
-async def retry_job(desk: TheDesk, job: str, by: Author) -> Response:
+async def retry_job(desk: TheDesk, job: str, by: Author, asked: messages.Retrying | None = None) -> Response:
     meant, number = await naming.job(desk, job)
-    found = await naming.open_batch(desk, meant.id)
-    return changed(await desk.asked(Retry(found.id, number, author=by)), batch=found.id)
+    return await _retried(desk, meant, number, by, asked)
 
 
 @routes.post("/v1/batches/{batch}/integrate", **shape(messages.Changed))

@@ -79,6 +79,7 @@ def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
         role=event.role,
         tasks=event.tasks,
         cases=event.cases,
+        retry_of=event.retry_of,
         window_open=not event.profile.window,
     )
     state = replace(state, submitted=batch.number).with_batch(batch)

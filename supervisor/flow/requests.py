@@ -81,6 +81,7 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
             role=request.role,
             tasks=request.tasks,
             cases=request.cases,
+            retry_of=request.retry_of,
         )
     ]
 
@@ -125,6 +126,14 @@ def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
     return [ev.JobRetried(at, batch.id, number, author=request.author) for number in numbers]
 
 
+def to_retry(batch: Batch, job: int = 0) -> tuple[int, ...]:
+    """Jobs of a batch that is over: those that did not end well, or the one that is named."""
+    if job:
+        _job_state(batch, job)
+        return (job,)
+    return tuple(each.number for each in batch.jobs() if each.outcome in _UNWELL or each.state is JobState.CANCELLED)
+
+
 def _integrate(state: State, request: rq.IntegrateSoFar, at: float) -> list[ev.Event]:
     """Said twice it is one; what a partial integration has already makes no second."""
     batch = _open_batch(state, request.batch)
@@ -134,7 +143,7 @@ def _integrate(state: State, request: rq.IntegrateSoFar, at: float) -> list[ev.E
             hint="take what there is with `supervisorctl tutorial fill` or `sync`",
         )
     if batch.state is BatchState.CANCELLED:
-        raise Refused(f"batch {batch.id} is cancelled", hint="what was done is kept under its own refs")
+        raise Refused(f"batch {batch.id} is cancelled", hint=f"`supervisorctl work {batch.id}` has what was done")
     if batch.state is BatchState.INTEGRATING or batch.is_drained:
         raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
     if not so_far.bringing(batch):

@@ -5,6 +5,13 @@ from supervisor.model.batch import Batch
 from supervisor.model.job import Job, Saved
 
 
+def of(job: Job) -> tuple[Saved, ...]:
+    """Of all its attempts. What an older version remembers of a job is its last work only."""
+    if job.saved or not job.head:
+        return job.saved
+    return (Saved(job.attempts, job.head, job.commits, rescued=not job.claim),)
+
+
 def ref(batch: Batch, job: Job, saved: Saved) -> str:
     """ "": nothing of it could be taken."""
     return ref_of(AttemptKey(batch.id, job.number, saved.attempt), rescued=saved.rescued) if saved.head else ""
@@ -19,7 +26,7 @@ def reach(saved: Saved) -> str:
 
 def where(batch: Batch, job: Job) -> str:
     """One sentence for each attempt that has work."""
-    return "; ".join(_where(batch, job, saved) for saved in job.saved)
+    return "; ".join(_where(batch, job, saved) for saved in of(job))
 
 
 def _where(batch: Batch, job: Job, saved: Saved) -> str:

@@ -132,6 +132,8 @@ class Batch:
     tasks: tuple[str, ...] = ()
     #: how many cases each of `tests` has; (): one each
     cases: tuple[int, ...] = ()
+    #: the batch whose jobs these are, when they are worked on again
+    retry_of: str = ""
     branch: str = ""
     #: the branch's last commit, and what went wrong beside its making
     branch_head: str = ""

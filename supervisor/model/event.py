@@ -124,6 +124,8 @@ class BatchSubmitted(BatchEvent):
     tasks: tuple[str, ...] = ()
     #: how many cases each of `tests` has; (): one each
     cases: tuple[int, ...] = ()
+    #: the batch whose jobs these are, when they are worked on again
+    retry_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class Submit:
     tasks: tuple[str, ...] = ()
     #: how many cases each of `tests` has; (): one each
     cases: tuple[int, ...] = ()
+    retry_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ def _work(batch: BatchFacts, jobs: Sequence[JobReport]) -> Iterator[str]:
     """What became of work, and what to run again."""
     conflicts = [job for job in jobs if job.ledger == "conflict"]
     if conflicts:
-        yield f"Resolve {_count(len(conflicts), 'conflict')}: {_named(conflicts)}. The work is kept under its refs."
+        count = _count(len(conflicts), "conflict")
+        yield f"Resolve {count}: {_named(conflicts)}. The work is there: `supervisorctl work {batch.id}`."
     if flaky := _of(jobs, Standing.FLAKY):
         yield f"Look at what makes {_count(len(flaky), 'test')} flaky: {_named(flaky)}."
     if failed := _of(jobs, Standing.FAILED):
@@ -72,19 +73,13 @@ def _work(batch: BatchFacts, jobs: Sequence[JobReport]) -> Iterator[str]:
     if unstarted := _of(jobs, Standing.NEVER_STARTED):
         yield _again(batch, unstarted, "never started")
     if rescued := [job for job in jobs if job.ledger == "rescued"]:
-        yield f"See what was rescued of {_named(rescued)}: nothing of it is merged."
+        yield f"See what was rescued of {_named(rescued)}, and not merged: `supervisorctl work {batch.id}`."
 
 
 def _again(batch: BatchFacts, jobs: Sequence[JobReport], what: str) -> str:
-    """An open batch takes its jobs again; once it is over, they are submitted anew."""
-    if batch.state in ("queued", "running"):
-        target = jobs[0].id if len(jobs) == 1 else batch.id
-        return f"Retry what {what}: `supervisorctl retry {target}`."
-    profile = "" if batch.profile == "default" else f" --profile {shlex.quote(batch.profile)}"
-    tests = " ".join(shlex.quote(_line(job.test, 200)) for job in jobs[:MOST_NAMED])
-    more = "" if len(jobs) <= MOST_NAMED else f", and {len(jobs) - MOST_NAMED} more"
-    per = "" if batch.per == "function" else f" --per {shlex.quote(batch.per)}"
-    return f"Submit again what {what}: `supervisorctl submit {tests}{profile}{per}`{more}."
+    """An open batch takes its jobs again; once it is over, they are a batch of their own."""
+    target = jobs[0].id if len(jobs) == 1 else batch.id
+    return f"Retry what {what}: `supervisorctl retry {target}`."
 
 
 def _of(jobs: Sequence[JobReport], standing: Standing) -> list[JobReport]:

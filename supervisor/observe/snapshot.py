@@ -7,8 +7,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from supervisor.flow import saved
 from supervisor.model.batch import Batch
-from supervisor.model.job import Job, JobState
+from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.pool import Pool
@@ -89,6 +90,7 @@ def summary(batch: Batch) -> View:
         "base": batch.base,
         "branch": batch.branch or None,
         "so_far": _so_far(batch),
+        "retry_of": batch.retry_of or None,
         "problems": list(batch.problems),
         "profile": batch.profile.name,
         "author": batch.author,
@@ -115,6 +117,7 @@ def row(batch: Batch, job: Job) -> View:
         "state": job.state,
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
+        "work": [work_entry(batch, job, each) for each in saved.of(job)],
         "doubts": list(job.doubts),
         "evidence": None if job.evidence is None else asdict(job.evidence),
         "attempts": job.attempts,
@@ -129,6 +132,19 @@ def row(batch: Batch, job: Job) -> View:
         "published_at": rfc3339(job.published_at),
         "collected_at": rfc3339(job.collected_at),
         "ended_at": rfc3339(job.ended_at),
+    }
+
+
+def work_entry(batch: Batch, job: Job, each: Saved) -> View:
+    """What one attempt has brought home or left, and where it is."""
+    agent = {"name": each.agent, "clone": each.clone or None, "reach": saved.reach(each), "has": each.unsaved}
+    return {
+        "attempt": each.attempt,
+        "ref": saved.ref(batch, job, each) or None,
+        "head": each.head or None,
+        "commits": each.commits,
+        "rescued": each.rescued,
+        "agent": agent if each.agent else None,
     }
 
 

@@ -95,6 +95,15 @@ class Store(Protocol):
         """Batches of which there is a snapshot and nothing else."""
         ...
 
+    async def resolve(self, repo: Path, rev: str) -> str:
+        """The commit that a person's repository means by this. Raises GitFailed."""
+        ...
+
+    async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:
+        """Make a branch of a commit that is kept of `repo` in a person's repository, and touch nothing else there.
+        False: it was there already. Raises Refused where another branch has the name, or the repository is gone."""
+        ...
+
     async def forget(self, batch: str) -> None:
         """Drop all that is kept of a batch: its work may go with it."""
         ...

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PUBLISH = Path(__file__).parents[2] / "supervisor" / "agents" / "publish"
 
 GOOD_OUTCOME = {
@@ -131,3 +133,14 @@ class AgentClone:
         (into / "b.bundle").write_bytes(bundle)
         git(into, "fetch", "-q", "b.bundle", "refs/heads/work:refs/heads/work")
         return into
+
+
+def half_rebased(home: Path) -> AgentClone:
+    clone = AgentClone.make(home)
+    git(clone.work, "switch", "-qc", "other")
+    clone.commit("[FIX_IMPL] other", app__py="other\n")
+    git(clone.work, "switch", "-q", "agent/1")
+    clone.commit("[FIX_IMPL] mine", app__py="mine\n", extra__py="extra\n")
+    with pytest.raises(AssertionError, match="conflict"):
+        git(clone.work, "rebase", "other")
+    return clone

@@ -60,6 +60,8 @@ class Player:
     otherwise: str = ""
     #: of integrations
     problems: tuple[str, ...] = ()
+    #: the last commit of each agent that fixed its test
+    head: str = HEAD
     #: merging takes an agent's judgement: asked for once
     needs_judgement: bool = False
 
@@ -72,7 +74,7 @@ class Player:
             case Collect():
                 key = effect.attempt.key
                 claim = self._outcome(key.batch, key.job) or "fixed"
-                head = HEAD if claim == "fixed" else ""
+                head = self.head if claim == "fixed" else ""
                 done = ev.WorkRescued(at, *key) if effect.rescue else ev.WorkCollected(at, *key, claim, head=head)
                 self.tell(done)
             case Verify():

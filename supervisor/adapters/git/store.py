@@ -25,11 +25,12 @@ from supervisor.adapters.git import checkouts
 from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
+from supervisor.adapters.git.landing import hand_over
 from supervisor.adapters.git.picking import Integrated, integrate
 from supervisor.adapters.git.process import git, run
 from supervisor.adapters.git.replaying import Replayed, replay
 from supervisor.adapters.git.taking import Taken, take
-from supervisor.errors import NoSuchThing, Refused
+from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.work import Change, Work
 from supervisor.model.attempt import AttemptKey, ref_of
@@ -73,7 +74,13 @@ class GitStore:
         # A person's own history is trusted, and old ones hold objects that a strict check refuses.
         lenient = ["-c", "transfer.fsckObjects=false", "-c", "fetch.unpackLimit=1"]
         fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", str(repo)]
-        await git(bare, *lenient, *fetch, f"+{base}:refs/supervisor/{batch}/base", timeout=1800)
+        try:
+            await git(bare, *lenient, *fetch, f"+{base}:refs/supervisor/{batch}/base", timeout=1800)
+        except GitFailed:
+            # What was worked on before is here still, whatever was done to the repository since.
+            if (await run(bare, "rev-list", "--objects", "--quiet", base, timeout=1800)).code:
+                raise
+            await git(bare, "update-ref", f"refs/supervisor/{batch}/base", base)
         return await checkouts.make_checkout(bare, base, self.source(batch))
 
     async def import_bundle(
@@ -148,6 +155,14 @@ class GitStore:
                 await git(repo, *fetch, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
                 return name
         raise Refused(f"there are {MOST_NAMES} branches {branch} already", hint="delete those that are not needed")
+
+    async def resolve(self, repo: Path, rev: str) -> str:
+        """The full id of a commit in a person's repository."""
+        return (await git(repo, "rev-parse", "-q", "--verify", f"{rev}^{{commit}}")).decode().strip()
+
+    async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:
+        """A branch of that name with this commit, in a person's repository. False: it is there already."""
+        return await hand_over(self.bare(repo), target, sha, branch)
 
     async def destroy_source(self, batch: str) -> None:
         await checkouts.discard(self.source(batch))

@@ -57,6 +57,7 @@ class BranchIntegrator:
         try:
             branch = await self._store.land_once(Path(batch.repo), made.head, batch.id, number)
         except (GitFailed, Refused) as failed:
-            problem = f"the branch could not be made in {batch.repo}: {failed.message}"
+            later = f"`supervisorctl work {batch.id} --take` makes it"
+            problem = f"the branch could not be made in {batch.repo}: {failed.message}; {later}"
             return replace(made, problems=(*made.problems, problem))
         return replace(made, branch=branch)

@@ -15,7 +15,7 @@ def test_report(e2e: E2e, batch: str) -> None:
     expect(report).to_succeed().stdout.to_have_lines(
         "NEXT", "FAILED BY CAUSE", "IMPROVED (1)", "FAILED (1)", "REVIEW"
     )
-    expect(report.stdout).to_contain("`supervisorctl submit tests/e2e/test_greet.py::test_shout`")
+    expect(report.stdout).to_contain(f"`supervisorctl retry {batch}.3`")
 
 
 def test_report_of_a_batch_that_runs(e2e: E2e, at_work: str) -> None:

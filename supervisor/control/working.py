@@ -1,0 +1,121 @@
+"""Work that is on no branch of a person's: listed, and brought into their repository when they ask for it."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+
+from supervisor.control import messages, naming
+from supervisor.control.desk import Desk, TheDesk
+from supervisor.control.looking import shape
+from supervisor.control.naming import Meant
+from supervisor.control.reporting import events_of
+from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.model.batch import Batch
+from supervisor.observe import snapshot
+from supervisor.observe.report_history import rebuilt
+from supervisor.observe.work import Piece, pieces
+
+routes = APIRouter(tags=["work"])
+
+#: so many finished batches are looked through, the newest first
+MANY = 20
+Limit = Annotated[int, Query(ge=0, le=1000)]
+
+
+@routes.get("/v1/work", **shape(messages.Work))
+async def work(desk: TheDesk, limit: Limit = MANY) -> Response:
+    """Of every open batch, and of the last finished ones."""
+    found = [Meant(batch.id, open=batch) for batch in reversed(desk.state().in_order())]
+    found += [Meant(sealed.id, sealed=sealed) for sealed in await desk.journal.sealed(limit=limit)]
+    rows = [piece.view for meant in found for piece in await _pieces(desk, meant)]
+    return JSONResponse(snapshot.answer(desk.clock(), rows=rows))
+
+
+@routes.get("/v1/batches/{batch}/work", **shape(messages.Work))
+async def work_of_batch(desk: TheDesk, batch: str) -> Response:
+    """Rescued, rejected and unmerged work of a batch, whatever became of it."""
+    return _listed(desk, await _pieces(desk, await naming.batch(desk, batch)))
+
+
+@routes.get("/v1/jobs/{job}/work", **shape(messages.Work))
+async def work_of_job(desk: TheDesk, job: str) -> Response:
+    meant, number = await naming.any_job(desk, job)
+    return _listed(desk, await _pieces(desk, meant, number))
+
+
+@routes.post("/v1/batches/{batch}/take", **shape(messages.Taken))
+async def take_batch(desk: TheDesk, batch: str, asked: messages.Taking) -> Response:
+    """Bring all of it into the person's repository, each piece as a branch of its own."""
+    meant = await naming.batch(desk, batch)
+    return await _taken(desk, meant, await _pieces(desk, meant), asked)
+
+
+@routes.post("/v1/jobs/{job}/take", **shape(messages.Taken))
+async def take_job(desk: TheDesk, job: str, asked: messages.Taking) -> Response:
+    meant, number = await naming.any_job(desk, job)
+    return await _taken(desk, meant, await _pieces(desk, meant, number), asked)
+
+
+def _listed(desk: Desk, found: Sequence[Piece]) -> Response:
+    return JSONResponse(snapshot.answer(desk.clock(), rows=[piece.view for piece in found]))
+
+
+async def known(desk: Desk, meant: Meant) -> Batch | None:
+    """The batch as it is, or was; None where nothing is kept of what has happened to it."""
+    if meant.open is not None:
+        return meant.open
+    events = await events_of(desk, meant.id)
+    return await asyncio.to_thread(rebuilt, meant.id, events) if events else None
+
+
+async def _pieces(desk: Desk, meant: Meant, job: int | None = None) -> list[Piece]:
+    batch = await known(desk, meant)
+    if batch is not None and job is not None and not batch.has_job(job):
+        raise NoSuchThing(f"batch {meant.id} has no job {job}", hint=f"`supervisorctl jobs {meant.id}` lists them")
+    return [] if batch is None else await asyncio.to_thread(pieces, batch, job)
+
+
+async def _taken(desk: Desk, meant: Meant, found: Sequence[Piece], asked: messages.Taking) -> Response:
+    if not found:
+        raise NoSuchThing("there is no such work: all that was done is merged, or nothing was", hint=LISTING)
+    if asked.branch and len({piece.id for piece in found}) > 1:
+        raise Refused("one branch can't hold the work of several jobs", hint=f"name one of them: {LISTING}")
+    batch = await known(desk, meant)
+    assert batch is not None
+    target = Path(asked.repo or batch.repo)
+    rows = [await _brought(desk, Path(batch.repo), target, piece, _name(piece, asked.branch)) for piece in found]
+    if len(rows) == 1 and isinstance(failed := rows[0]["failed"], Refused):
+        raise failed
+    for row in rows:
+        row["problem"] = row["failed"].message if row["failed"] is not None else None
+        del row["failed"]
+    changed = any(row["changed"] for row in rows)
+    return JSONResponse(snapshot.answer(desk.clock(), changed=changed, repo=str(target), rows=rows))
+
+
+LISTING = "`supervisorctl work` lists what there is"
+
+
+def _name(piece: Piece, said: str) -> str:
+    if not said:
+        return piece.branch
+    newest = f"supervisor/work/{piece.id}" if piece.attempt else piece.branch
+    return said + piece.branch.removeprefix(newest)
+
+
+async def _brought(desk: Desk, repo: Path, target: Path, piece: Piece, branch: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"job": piece.id, "attempt": piece.attempt or None, "head": piece.head or None}
+    try:
+        if not piece.head:
+            agent = piece.view["agent"] or {}
+            why = f"the work of {piece.id} is only with the agent {agent.get('name')}"
+            raise Refused(why, hint=str(agent.get("reach", "")))
+        changed = await desk.store.hand_over(repo, target, piece.head, branch)
+    except (Refused, GitFailed) as failed:
+        said = failed if isinstance(failed, Refused) else Refused(failed.message, hint="see that it can be written")
+        return {**row, "branch": None, "changed": False, "failed": said}
+    return {**row, "branch": branch, "changed": changed, "failed": None}
