@@ -227,6 +227,30 @@ supervisorctl retry "$batch"
 supervisorctl integrate "$batch"
 
 ##############################################################################
+# WORK THAT IS NOT MERGED
+##############################################################################
+
+# no work is lost: what was rescued, rejected or cancelled is listed, of all batches or of one
+supervisorctl work
+supervisorctl work "$batch"
+
+# have it as a branch of your repository; nothing is checked out, and no other branch is overwritten
+supervisorctl work "$batch.1" --take
+git log --oneline "supervisor/work/$batch.1"
+
+# under a name of your own
+supervisorctl work "$batch.1" --take --branch polite
+
+# whose work waits? for a program
+supervisorctl work --json | jq -r '.rows[].job'
+
+# what failed in a batch that is over goes again as a batch of its own, from the same commit
+again=$(supervisorctl retry "$batch")
+
+# or from where you are now
+supervisorctl retry "$batch" --onto HEAD
+
+##############################################################################
 # PROFILES AND THE NIGHT
 ##############################################################################
 

@@ -153,17 +153,6 @@ def test_retry_a_job(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     expect(e2e.run('supervisorctl retry "$batch.1"', comment="an agent is on it")).stdout.to_contain("nothing of")
 
 
-def test_retry_when_all_is_over(e2e: E2e, batch: str) -> None:
-    """A batch that is over stays as it is; the hint says what to do instead.
-
-    Tutorial block:
-        # let a job go again
-        supervisorctl retry "$batch.3"
-    """
-    refused = e2e.run('supervisorctl retry "$batch.3"', comment="too late")
-    expect(refused).to_have_exit_code(4).stderr.to_contain(f"batch {batch} is finished", "submit the tests again")
-
-
 def test_retry_what_did_not_end_well(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """Those that ended well, or have not ended, are let be.
 
