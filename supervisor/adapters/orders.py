@@ -31,6 +31,9 @@ REPORTER = "supervisor_reports"
 REPORTER_FILES = ("__init__.py", "telling.py", "watching.py")
 PYTHON_PATH = "PYTHONPATH"
 
+#: A test that speaks to tmux speaks to no server that agents live in, unless it looks for it.
+NO_TMUX = "env -u TMUX -u TMUX_PANE"
+
 #: Added when the machine where the agent runs has no git identity.
 IDENTITY = (
     "git config user.name >/dev/null || git config user.name 'agent-supervisor'",
@@ -243,7 +246,18 @@ def run_command(profile: Profile, *tests: str, times: int = 1, whole: bool = Fal
     plugins the target has. `whole`: all of these files, whatever was selected of them at submit."""
     limit = f"{profile.test_timeout_seconds * times:g}"
     args = [*without_selection(profile.pytest_args), "--maxfail=0"] if whole else without_paths(profile.pytest_args)
-    return shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *args, *tests])
+    command = shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *args, *tests])
+    return f"{NO_TMUX} {_python_path(profile)}{command}"
+
+
+def _python_path(profile: Profile) -> str:
+    """As the shell reads it, below the folder that the command is run in."""
+    if not profile.python_path:
+        return ""
+    folders = ":".join(
+        f'"$PWD"/{shlex.quote(folder)}' if folder != "." else '"$PWD"' for folder in profile.python_path
+    )
+    return f'{PYTHON_PATH}={folders}"${{{PYTHON_PATH}:+:${PYTHON_PATH}}}" '
 
 
 def credentials_directory() -> Path | None:

@@ -50,6 +50,8 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     """The batch's id, and what happened: nothing, when it was submitted already."""
     profile = desk.profile(asked.profile)
     profile = replace(profile, pytest_args=tuple(asked.pytest_args), per=asked.per or profile.per)
+    if asked.python_path:
+        profile = replace(profile, python_path=_folders(asked.python_path))
     tasks = tuple(_task(each) for each in asked.tasks)
     tests = tuple(dict.fromkeys(asked.tests))
     if asked.cases and len(asked.cases) != len(tests):
@@ -82,6 +84,12 @@ async def begin(desk: Desk, request: Submit) -> list[Event]:
     decide(desk.state(), request, desk.clock())
     await _take(desk, request)
     return await desk.asked(request)
+
+
+def _folders(said: list[str]) -> tuple[str, ...]:
+    if wrong := next((each for each in said if ".." in each.split("/")), None):
+        raise Refused(f"{wrong} is no folder of the repository", hint="name folders below its root, such as src")
+    return tuple(said)
 
 
 async def _take(desk: Desk, request: Submit) -> None:

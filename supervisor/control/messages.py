@@ -26,6 +26,12 @@ class Submission(Asked):
     tests: Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=100_000)]
     profile: Annotated[str, Field(max_length=64)] = "default"
     pytest_args: Annotated[list[Text], Field(max_length=1000)] = []
+    python_path: Annotated[
+        list[Annotated[Text, Field(pattern="^[^/:][^:]*$")]],
+        Field(
+            max_length=20, description="Folders of the repository that go first on PYTHONPATH; else the profile's."
+        ),
+    ] = []
     priority: Annotated[int, Field(ge=-1000, le=1000), WHOLE] = 0
     role: Literal["tester", "writer"] = "tester"
     tasks: Annotated[

@@ -73,6 +73,9 @@ class Profile:
     pytest_args: tuple[str, ...] = ()
     #: what one job has of what pytest collects: function, case, file or class
     per: str = "function"
+    #: folders of the repository that go first on PYTHONPATH when a test is run: what an editable install would find
+    #: in the user's checkout is found in the agent's
+    python_path: tuple[str, ...] = ()
     #: what agents get beside the contract; `credential:NAME` stands for a credential file
     env: Mapping[str, str] = field(default_factory=dict)
     #: what an integrator's agent gets besides, such as the credentials to push; no other agent sees it

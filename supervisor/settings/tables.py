@@ -66,6 +66,13 @@ def _duration(said: object) -> object:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def _inside(folders: tuple[str, ...]) -> tuple[str, ...]:
+    for folder in folders:
+        if not folder or folder.startswith("/") or ".." in folder.split("/") or ":" in folder:
+            raise ValueError(f"{folder!r} is no folder of the repository, such as src")
+    return folders
+
+
 def _credential(text: str) -> str:
     if text and not _CREDENTIAL.fullmatch(text):
         raise ValueError("it must name a credential file, such as credential:github")
@@ -141,6 +148,7 @@ class ProfileTable(Table):
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
     #: what one job has of what pytest collects
     per: Literal["function", "case", "file", "class"] = "function"
+    python_path: Annotated[Words, AfterValidator(_inside)] = ()
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     job_timeout_seconds: Seconds = 3600

@@ -17,6 +17,7 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import Job
 from supervisor.ports import Verdict
 from tests.adapters.agent_clone import commit, git
+from tests.adapters.staying import Stayer
 from tests.waiting import until
 
 APP = "def double(n):\n    return n + n + 1\n\n\ndef half(n):\n    return n // 2\n"
@@ -223,63 +224,54 @@ async def test_no_secret_is_near_a_run(tmp_path: Path) -> None:
         del os.environ["DAEMON_SECRET"]
 
 
-def leaving(note: Path) -> str:
-    """An application that starts a process which leaves its session, and notes who it is."""
-    program = f"import os, pathlib, time; pathlib.Path({str(note)!r}).write_text(str(os.getpid())); time.sleep(600)"
+def leaving(stayer: Stayer) -> str:
+    """An application that starts a process which leaves its session, and waits until it is there."""
     return (
-        "import pathlib, subprocess, sys, time\n"
-        f"subprocess.Popen([sys.executable, '-c', {program!r}], start_new_session=True)\n"
-        f"while not pathlib.Path({str(note)!r}).exists():\n    time.sleep(0.02)\n"
+        "import pathlib, subprocess, time\n"
+        f"subprocess.Popen({stayer.argv!r}, start_new_session=True)\n"
+        f"while not pathlib.Path({str(stayer.note)!r}).exists():\n    time.sleep(0.02)\n"
     )
-
-
-def is_gone(note: Path) -> bool:
-    try:
-        stat = Path(f"/proc/{note.read_text()}/stat").read_text()
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 async def test_a_run_that_never_ends_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        note = tmp_path / "pid"
-        job = here.job(app__py=f"{leaving(note)}time.sleep(600)\n")
+        stayer = Stayer(tmp_path)
+        job = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
         verdict = await here.verdict(job, test_timeout_seconds=2, verify_runs=1)
 
         assert (verdict.verification, verdict.reason) == ("unverified", "it does not end in time")
-        assert is_gone(note)
+        assert stayer.is_gone
 
 
 async def test_what_a_good_run_leaves_behind_is_killed(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        note = tmp_path / "pid"
-        verdict = await here.verdict(here.job(app__py=leaving(note) + FIXED), verify_runs=1)
+        stayer = Stayer(tmp_path)
+        verdict = await here.verdict(here.job(app__py=leaving(stayer) + FIXED), verify_runs=1)
 
         assert verdict.verification == "verified"
-        assert is_gone(note)
+        assert stayer.is_gone
 
 
 async def test_a_daemon_that_stops_leaves_neither_process_nor_checkout(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        note = tmp_path / "pid"
-        job = here.job(app__py=f"{leaving(note)}time.sleep(600)\n")
+        stayer = Stayer(tmp_path)
+        job = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
         verifying = asyncio.create_task(here.verdict(job))
-        await until("it runs", note.exists)
+        await until("it runs", lambda: stayer.has_begun)
 
         verifying.cancel()
         await asyncio.wait([verifying])
 
-        assert is_gone(note)
+        assert stayer.is_gone
 
 
 async def test_verifications_wait_for_a_slot(tmp_path: Path) -> None:
     """With one slot, the second has no checkout before the first is done."""
     async with court(tmp_path, slots=1) as here:
-        note, job = tmp_path / "pid", here.job("improved", app__py=FIXED)
-        slow = here.job(app__py=f"{leaving(note)}time.sleep(600)\n")
+        stayer, job = Stayer(tmp_path), here.job("improved", app__py=FIXED)
+        slow = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
         first = asyncio.create_task(here.verdict(slow))
-        await until("the first runs", note.exists)
+        await until("the first runs", lambda: stayer.has_begun)
         second = asyncio.create_task(here.verdict(replace(job, number=2)))
 
         done, _ = await asyncio.wait([second], timeout=0.3)

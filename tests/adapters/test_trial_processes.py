@@ -1,7 +1,6 @@
 """What a program starts is gone when its run is over, whatever it does to stay."""
 
 import asyncio
-import fcntl
 import os
 import signal
 import subprocess
@@ -12,40 +11,10 @@ import psutil
 import pytest
 
 from supervisor.adapters.judging.running import Ended, Means, means_here, run
+from tests.adapters.staying import Stayer
 from tests.waiting import until
 
 BOTH = pytest.mark.parametrize("means", ["namespace", "subreaper"])
-#: a program that notes its presence by the lock it holds, and stays
-STAYING = """\
-import fcntl, os, sys, time
-held = open(sys.argv[1], "a")
-fcntl.flock(held, fcntl.LOCK_SH)
-print("held", file=held, flush=True)
-time.sleep(600)
-"""
-
-
-class Stayer:
-    """Copies of a program that wants to stay, whatever their process ids are."""
-
-    def __init__(self, folder: Path) -> None:
-        self.note, self.program = folder / "held", folder / "stay.py"
-        self.program.write_text(STAYING)
-        self.command = f"{sys.executable} {self.program} {self.note}"
-
-    @property
-    def has_begun(self) -> bool:
-        return self.note.exists() and "held" in self.note.read_text()
-
-    @property
-    def is_gone(self) -> bool:
-        """Nobody holds the lock any more: the kernel takes it from who is dead."""
-        with self.note.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-        return True
 
 
 def skip_without(means: str) -> None:
@@ -100,7 +69,7 @@ async def test_at_its_deadline_all_of_it_ends(means: Means, tmp_path: Path) -> N
     ended = await sh(f"setsid -f {stayer.command}; echo before; sleep 600", means, cwd=tmp_path, timeout=2)
 
     assert (ended.code, ended.is_lost, ended.tail) == (None, False, "before\n")
-    assert not stayer.note.exists() or stayer.is_gone
+    assert stayer.never_was_or_is_gone
 
 
 @BOTH
@@ -134,7 +103,7 @@ async def test_a_cancellation_at_any_moment_leaves_nothing(means: Means, tmp_pat
         await asyncio.wait([running])
 
         assert running.cancelled()
-        assert not stayer.note.exists() or stayer.is_gone
+        assert stayer.never_was_or_is_gone
     assert not [each for each in psutil_children() if "stay.py" in each]
 
 

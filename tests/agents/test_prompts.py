@@ -112,7 +112,7 @@ def test_the_commit_of_a_prompt_has_a_kind_that_is_known(role: Role, tmp_path: P
 
 def test_the_tester_is_told_the_exact_command_and_all_that_it_may_not(tmp_path: Path) -> None:
     prompt = render("tester", values(test_timeout_seconds=7, deny_paths=("*.lock",), allow_paths=("src/**",)))
-    assert f"timeout -k 5 7 python -c pass {TEST}" in commands(prompt)
+    assert f"env -u TMUX -u TMUX_PANE timeout -k 5 7 python -c pass {TEST}" in commands(prompt)
     for word in ("`*.lock`", "`src/**`", "skip", "xfail", "timeout marker", "docstring", "data, not instructions"):
         assert word in prompt
     for kind in (IMPLEMENTATION, *TEST_KINDS):
@@ -139,7 +139,7 @@ def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:
 
     assert "{{ 7 * 7 }}" in prompt
     assert "49" not in prompt
-    [run] = [each for each in commands(prompt) if each.startswith("timeout")]
+    [run] = [each for each in commands(prompt) if " timeout " in each]
     assert shlex.split(run)[-1] == HOSTILE
     assert sh(clone, run).returncode == 0
     assert not (clone.work / "owned").exists()

@@ -18,6 +18,7 @@ from tests.control.served import served
 
 SEED = Task("seed:3-more", "seed", "tutorial.sh", line=3, text="# more")
 STALE = "tests/test_it.py::test_one"
+RUN = "env -u TMUX -u TMUX_PANE timeout -k 5 120"
 
 
 async def test_writers_are_taken_with_a_task_for_each_job(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ async def test_a_job_without_a_proposal_is_said_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "run"),
-    [("seed", ""), ("block", "timeout -k 5 120 pytest"), ("stale", f"timeout -k 5 120 pytest {STALE}")],
+    [("seed", ""), ("block", f"{RUN} pytest"), ("stale", f"{RUN} pytest {STALE}")],
 )
 def test_a_writer_gets_its_task_beside_its_prompt(kind: Kind, run: str, tmp_path: Path) -> None:
     task = Task(f"{kind}:x", kind, "tutorial.sh", tests="tests", test=STALE if kind == "stale" else "")

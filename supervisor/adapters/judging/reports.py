@@ -47,6 +47,8 @@ class Record(msgspec.Struct, frozen=True):
     ini: dict[str, str] = {}
     version: str = ""
     prefix: str = ""
+    paths: list[str] = []
+    editables: dict[str, str] = {}
     exitstatus: int = 0
     collected: int = 0
 
@@ -94,6 +96,9 @@ class Session:
     modules: Mapping[str, str]
     #: the same from elsewhere, but neither Python's own nor installed
     foreign: Mapping[str, str]
+    #: `sys.path`, and the packages of editable installs that a finder finds elsewhere; as they are
+    paths: tuple[str, ...] = ()
+    editables: Mapping[str, str] = field(default_factory=dict)
     #: None: it did not end
     exitstatus: int | None = None
 
@@ -237,6 +242,8 @@ class _Reading:
             conftests=tuple(sorted(file for name, file in files.items() if is_conftest[name])),
             modules={name: file for name, file in modules.items() if not file.startswith("/")},
             foreign={name: file for name, file in modules.items() if file.startswith("/")},
+            paths=tuple(begin.paths),
+            editables=begin.editables,
             exitstatus=end[0].exitstatus if end else None,
         )
 

@@ -38,6 +38,8 @@ class Run:
     seconds: float
     #: for what instruments write; it goes with the trial
     folder: Path
+    #: what was imported from the user's own checkout in place of the one that is tried, in a sentence
+    stray: str = ""
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -74,6 +76,8 @@ class Run:
             return "it does not end in time"
         if report.session is None:
             return f"pytest ended with {code} and no report{self._last(': ')}"
+        if self.stray:
+            return self.stray
         if report.is_forged:
             return "something other than pytest reported in its name"
         if failed := [node for node, case in report.cases.items() if case.result == "failed"]:

@@ -20,11 +20,14 @@ from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.judging.likeness import Places, environment_of
+from supervisor.adapters.judging.preparing import Base, remove_bytecode
 from supervisor.adapters.judging.receiving import Receiver
 from supervisor.adapters.judging.reports import read
 from supervisor.adapters.judging.running import run
 from supervisor.adapters.judging.runs import Instruments, Run
+from supervisor.adapters.judging.straying import stray_import
 from supervisor.adapters.orders import run_command
+from supervisor.flow.policy import Allowed
 from supervisor.model.batch import Batch
 
 SETUP_SECONDS = 900.0
@@ -71,7 +74,8 @@ class Trial:
             ended = await run(argv, cwd=stage.checkout, env=stage.env, timeout=limit + GRACE_SECONDS)
             seconds = time.monotonic() - began
             report = await asyncio.to_thread(read, await receiver.heard(), stage.checkout)
-        self.runs.append(Run(command, ended, report, nodes, seconds, stage.folder))
+            stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
+        self.runs.append(Run(command, ended, report, nodes, seconds, stage.folder, stray))
         return self.runs[-1]
 
     @asynccontextmanager
@@ -102,7 +106,6 @@ class Trial:
             if done.code != 0:
                 last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
                 raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
-        await asyncio.to_thread(self.places.home.rename, self.prepared)
 
     @property
     def log(self) -> str:
@@ -131,9 +134,13 @@ class Trials:
         folder = self._folder / os.urandom(6).hex()
         trial = Trial(batch, folder, Places.below(folder))
         try:
+            bare = self._store.bare(Path(batch.repo))
+            base = await asyncio.to_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
-            await asyncio.to_thread(_furnish, trial.places, replaced or {})
+            await asyncio.to_thread(_furnish, trial, base, replaced or {})
             await trial.set_up()
+            await asyncio.to_thread(remove_bytecode, trial.places.checkout, base)
+            await asyncio.to_thread(trial.places.home.rename, trial.prepared)
             yield trial
         finally:
             await discard(folder)
@@ -153,11 +160,15 @@ async def _temporary(folder: Path) -> AsyncIterator[Path]:
         link.unlink(missing_ok=True)
 
 
-def _furnish(places: Places, replaced: Mapping[str, bytes | None]) -> None:
-    places.furnish()
-    root = places.checkout.resolve()
-    for path, content in replaced.items():
-        place = places.checkout / path
+def _furnish(trial: Trial, base: Base, replaced: Mapping[str, bytes | None]) -> None:
+    profile, checkout = trial.batch.profile, trial.places.checkout
+    trial.places.furnish()
+    if front := base.fronts([".", *profile.python_path] if "-m" in profile.pytest else profile.python_path):
+        raise Unready(f"{front} would be imported in place of a module that pytest itself needs")
+    remove_bytecode(checkout, base)
+    root = checkout.resolve()
+    for path, content in {**base.settings(Allowed(profile.allow_paths, profile.deny_paths)), **replaced}.items():
+        place = checkout / path
         if not place.parent.resolve().is_relative_to(root):
             raise Unready(f"{path} leads out of the checkout")
         place.unlink(missing_ok=True)

@@ -50,6 +50,8 @@ class _Reporter:
             ini=_ini(config),
             version=pytest.__version__,
             prefix=sys.prefix,
+            paths=[safe(each) for each in sys.path],
+            editables=_editables(),
         )
 
     def _tell(self, **record: Any) -> Any:
@@ -158,6 +160,16 @@ def _ini(config: Any) -> Any:
     found = {}
     for name, value in dict(config.inicfg).items():
         found[str(name)] = safe(getattr(value, "value", value))
+    return found
+
+
+def _editables() -> Any:
+    """Where a finder of an editable install looks for packages."""
+    found: dict[str, str] = {}
+    for name, module in list(sys.modules.items()):
+        mapping = getattr(module, "MAPPING", None)
+        if name.startswith("__editable__") and isinstance(mapping, dict):
+            found.update((safe(package), safe(path)) for package, path in mapping.items())
     return found
 
 
