@@ -1,68 +1,49 @@
-"""How often code checks something, and how often it only seems to: read from its syntax tree.
+"""What a function checks, and whether each check can fail it: read from its syntax tree.
 
-A check is an assertion, or a call of something named like one (`expect`, `assert_…`, `verify_…`, `raises`) that is
-given more than constants; and a call of a function of the same file that checks. It may be certain, conditional, in
-vain (it can't fail) or dead (nothing gets there, or its failure is swallowed).
+A check is an assertion, or a call that is named like one (`expect`, `assert_…`, `fnmatch_lines`, `raises`) and is
+given more than constants, or one with `check=True`; and a call of a function of the same file that checks.
+
+All ways through the function are followed with what became of a check on them: untried, passed, or failed and
+swallowed. A check that no way passes is dead, and so is one whose failure a way survives, where what catches it does
+nothing about it: a loop that tries again, and fails in the end, has no such way.
 """
 
 import ast
 import re
-from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-_CHECK = re.compile(r"_*(assert|expect|verify|check(?!_call$|_output$)|ensure|raises|warns|fail)")
-#: exceptions that also catch a failed assertion
-_CATCHES_ALL = {"Exception", "BaseException", "AssertionError", "builtins.Exception", "builtins.BaseException"}
+from supervisor.flow.names import FUNCTIONS, Names, always, is_constant, truth
+from supervisor.flow.ways import FAILED, PASSED, UNTRIED, Walk, Ways, inside, says_so
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CHECK = re.compile(
+    r"_*(assert|expect|verify|check(?!_call$|_output$)|raises|warns|fail|should)|(no_)?(fn|re_)match_lines?|raise_for_"
+)
+_RUNS_CHECKED = {"subprocess.check_call", "subprocess.check_output"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """How often code checks something: for certain, only under a condition, in vain, and where nothing gets."""
+class Check:
+    #: the assertion or the call
+    node: ast.AST
+    #: it is passed on every way through the function
+    sure: bool = True
 
-    sure: int = 0
-    maybe: int = 0
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a function checks."""
+
+    checks: tuple[Check, ...] = ()
+    #: every way through it passes a check, or it says by itself when it fails
+    sure: bool = False
     #: always true, whatever happens
     vain: int = 0
-    #: after the end, or where a failure is swallowed
+    #: nothing gets there, or a failure is swallowed
     dead: int = 0
-    returns: int = 0
-    calls: int = 0
-
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
-
-    @property
-    def checks(self) -> int:
-        return self.sure + self.maybe
-
-    def conditional(self) -> "Tally":
-        return Tally(0, self.checks, self.vain, self.dead, self.returns, self.calls)
-
-    def buried(self) -> "Tally":
-        return Tally(0, 0, self.vain, self.checks + self.dead, self.returns, self.calls)
-
-
-class Names:
-    """What names stand for, whatever they were imported as."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.meant: dict[str, str] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self.meant |= {each.asname: each.name for each in node.names if each.asname}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                self.meant |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
-
-    def dotted(self, node: ast.AST) -> str:
-        """The full name of what is meant, whatever it was imported as; "" if it is no name."""
-        if isinstance(node, ast.Name):
-            return self.meant.get(node.id, node.id)
-        if isinstance(node, ast.Attribute) and (before := self.dotted(node.value)):
-            return f"{before}.{node.attr}"
-        return ""
+    #: failures are caught, and something is done about them
+    caught: int = 0
+    calls: frozenset[str] = field(default=frozenset())
 
 
 class Checks:
@@ -72,153 +53,90 @@ class Checks:
         self.checkers: set[str] = set()
         functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
         for _ in range(3):  # helpers of helpers
-            self.checkers |= {each.name for each in functions if self.tally(each.body).checks}
+            self.checkers |= {each.name for each in functions if any(self.found(each.body))}
 
-    def tally(self, body: list[ast.stmt]) -> Tally:
-        """Of a block: what stands behind its end is dead."""
-        total, over = Tally(), False
-        inner = {each.name for each in body if isinstance(each, FUNCTIONS)}
-        used = {node.id for each in body for node in ast.walk(each) if isinstance(node, ast.Name)}
-        for statement in body:
-            here = self.statement(statement)
-            if isinstance(statement, FUNCTIONS) and statement.name in inner - used:
-                here = here.buried()
-            total += here.buried() if over else here
-            over = over or _ends(statement)
-        return total
+    def conduct(self, body: list[ast.stmt]) -> Conduct:
+        found = list(self.found(body))
+        vain = sum(isinstance(each, ast.Assert) and always(each.test) for each in inside(body))
+        everything = self.ways(body, found)
+        alive, dead, caught = [], 0, 0
+        for node in found:
+            if says_so(node, self.names):
+                alive.append(Check(node))
+                continue
+            ways = self.ways(body, [node])
+            ends = ways.on | ways.returned
+            if ends and PASSED not in ends:
+                dead += 1
+            elif FAILED in ends:
+                dead, caught = dead + _is_ignored(body, node), caught + 1
+                alive.append(Check(node, sure=False))
+            elif ends:
+                alive.append(Check(node, sure=UNTRIED not in ends))
+        ends = everything.on | everything.returned
+        sure = ends <= {PASSED} or any(says_so(each, self.names) for each in found)
+        return Conduct(tuple(alive), bool(alive) and sure, vain, dead, caught, frozenset(self.callees(body)))
 
-    def statement(self, node: ast.stmt) -> Tally:
-        match node:
-            case ast.Assert(test=test):
-                return (Tally(vain=1) if _always(test) else Tally(sure=1)) + Tally(calls=_calls(test))
-            case ast.Return():
-                return self.expressions(node) + Tally(returns=1)
-            case ast.If(test=test) | ast.While(test=test):
-                return self.branches(test, node.body, node.orelse) + self.expressions(test)
-            case ast.For() | ast.AsyncFor():
-                body = self.tally(node.body)
-                body = body.buried() if _is_empty(node.iter) else body
-                return body + self.tally(node.orelse).conditional() + self.expressions(node.iter)
-            case ast.Try() | ast.TryStar():
-                return self.attempt(node)
-            case ast.With() | ast.AsyncWith():
-                body = self.tally(node.body)
-                swallows = any(self.swallows(item.context_expr) for item in node.items)
-                opened = (self.expressions(item.context_expr) for item in node.items)
-                return reduce(add, opened, body.buried() if swallows else body)
-            case ast.Match():
-                cases = (self.tally(case.body).conditional() for case in node.cases)
-                return reduce(add, cases, self.expressions(node.subject))
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                inner = self.tally(node.body)
-                return Tally(inner.sure, inner.maybe, inner.vain, inner.dead, 0, inner.calls)
-            case ast.ClassDef():
-                return Tally()
-            case _:
-                return self.expressions(node)
+    def callees(self, body: list[ast.stmt]) -> Iterator[str]:
+        for node in inside(body):
+            if isinstance(node, ast.Call):
+                yield self.names.dotted(node.func) or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
 
-    def branches(self, test: ast.expr, yes: list[ast.stmt], no: list[ast.stmt]) -> Tally:
-        if _is_constant(test):
-            taken, other = (yes, no) if _truth(test) else (no, yes)
-            return self.tally(taken) + self.tally(other).buried()
-        one, two = self.tally(yes), self.tally(no)
-        both = min(one.sure, two.sure)
-        return one.conditional() + two.conditional() + Tally(sure=both, maybe=-both)
+    # --- what is a check
 
-    def attempt(self, node: ast.Try | ast.TryStar) -> Tally:
-        body = self.tally(node.body)
-        for handler in node.handlers:
-            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-            catches = any(kind is None or self.names.dotted(kind) in _CATCHES_ALL for kind in kinds)
-            tells = self.tally(handler.body).checks or any(isinstance(each, ast.Raise) for each in ast.walk(handler))
-            if catches and not tells:
-                body = body.buried()
-        handled = [self.tally(handler.body).conditional() for handler in node.handlers]
-        return reduce(add, [*handled, self.tally(node.orelse), self.tally(node.finalbody)], body)
-
-    def swallows(self, node: ast.expr) -> bool:
-        """`suppress(…)` and `raises(…)` of an error that failed assertions are."""
-        if not isinstance(node, ast.Call):
-            return False
-        manager = self.names.dotted(node.func).rpartition(".")[2]
-        return manager in ("suppress", "raises") and any(
-            self.names.dotted(each) in _CATCHES_ALL for each in node.args
-        )
-
-    def expressions(self, node: ast.AST) -> Tally:
-        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
-        return Tally(sure=sum(map(self.is_check, calls)), calls=len(calls))
+    def found(self, body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+        for node in inside(body):
+            if (isinstance(node, ast.Assert) and not always(node.test)) or (
+                isinstance(node, ast.Call) and self.is_check(node)
+            ):
+                yield node
 
     def is_check(self, call: ast.Call) -> bool:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         name = self.names.meant.get(name, name).rpartition(".")[2] if isinstance(call.func, ast.Name) else name
-        if name in self.checkers:
+        if name in self.checkers or is_checked_run(call, self.names):
             return True
         values: list[ast.expr] = [*call.args, *(each.value for each in call.keywords)]
         if isinstance(call.func, ast.Attribute) and not (values and isinstance(call.func.value, ast.Name)):
             values.append(call.func.value)  # `listing.assert_shown()`, not `pytest.raises(…)`
-        told = name == "fail" or any(not _is_constant(value) for value in values)
+        told = name == "fail" or any(not is_constant(value) for value in values)
+        told = told or bool(re.match(r"(no_)?(fn|re_)match|raise_for_", name))
         return bool(_CHECK.match(name)) and told
 
+    # --- the ways through a block
 
-def _ends(node: ast.stmt) -> bool:
-    """Whether nothing behind this is ever reached."""
-    match node:
-        case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
-            return True
-        case ast.If(test=test) if _is_constant(test):
-            return any(map(_ends, node.body if _truth(test) else node.orelse))
-        case ast.If():
-            return any(map(_ends, node.body)) and any(map(_ends, node.orelse))
-        case ast.With() | ast.AsyncWith():
-            return any(isinstance(each, ast.Return) for each in node.body)
-        case ast.While(test=test):
-            endless = _is_constant(test) and _truth(test)
-            return endless and not any(isinstance(each, ast.Break) for each in ast.walk(node))
+    def ways(self, body: list[ast.stmt], wanted: list[ast.AST]) -> Ways:
+        return Walk(self.names, {id(each) for each in wanted}).block(body, frozenset({UNTRIED}))
+
+
+def is_checked_run(call: ast.Call, names: Names) -> bool:
+    """A program whose failure is an error: `run(…, check=True)`."""
+    told = any(each.arg == "check" and is_constant(each.value) and truth(each.value) for each in call.keywords)
+    return told or names.dotted(call.func) in _RUNS_CHECKED
+
+
+def _is_ignored(body: list[ast.stmt], check: ast.AST) -> bool:
+    """Whether what catches its failure does nothing about it."""
+    for node in (each for statement in body for each in ast.walk(statement)):
+        if isinstance(node, ast.With | ast.AsyncWith) and any(
+            each is check for inner in node.body for each in ast.walk(inner)
+        ):
+            managers = [each.context_expr for each in node.items if isinstance(each.context_expr, ast.Call)]
+            if any(ast.unparse(each.func).rpartition(".")[2] in ("suppress", "raises") for each in managers):
+                return True
+        if isinstance(node, ast.Try | ast.TryStar) and any(
+            each is check for inner in node.body for each in ast.walk(inner)
+        ):
+            if any(isinstance(each, ast.Return) for final in node.finalbody for each in ast.walk(final)):
+                return True
+            if any(all(map(_is_idle, handler.body)) for handler in node.handlers):
+                return True
     return False
 
 
-def _calls(node: ast.AST) -> int:
-    return sum(isinstance(each, ast.Call) for each in ast.walk(node))
-
-
-def _is_constant(node: ast.expr) -> bool:
-    """Whether nothing that happens can change its value."""
-    changing = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Await, ast.NamedExpr, ast.Lambda)
-    return not any(isinstance(each, changing) for each in ast.walk(node))
-
-
-def _truth(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=value):
-            return bool(value)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(operand)
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return bool(elts)
-    return True  # `1 == 1`: whoever writes such a thing means it to hold
-
-
-def _always(node: ast.expr) -> bool:
-    """Whether an assertion of this can't fail."""
-    match node:
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return any(map(_always, values))
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(map(_always, values))
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return bool(elts)
-        case ast.Compare(left=left, comparators=[right], ops=[ast.Eq() | ast.Is() | ast.LtE() | ast.GtE()]):
-            return ast.dump(left) == ast.dump(right) and not _calls(left)
-        case ast.Lambda():
-            return True
-    return _is_constant(node) and _truth(node)
-
-
-def _is_empty(node: ast.expr) -> bool:
-    match node:
-        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]) | ast.Constant(value=""):
-            return True
-        case ast.Call(func=ast.Name(id="range" | "list" | "tuple" | "set" | "dict"), args=args):
-            return all(isinstance(each, ast.Constant) and each.value == 0 for each in args)
-    return False
+def _is_idle(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        return called is None or name in ("print", "sleep", "debug", "info", "warning", "warn")
+    return isinstance(node, ast.Pass | ast.Continue | ast.Break | ast.Return)

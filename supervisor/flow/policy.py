@@ -1,12 +1,14 @@
-"""What an agent may not do to make a test green, judged on what its work changes; and what kind of work that is.
+"""What an agent may not do to make a test green, judged on what its work changes: only what is certain.
 
 Each breach names a rule:
 
     path                 a file outside the allowed paths      conftest      one that decides how tests are run
-    timeout              a timeout marker or setting           configuration another setting of pytest
+    tooling              a file that runs code, or speaks to programs, on people's machines: `flow/tooling.py`
+    timeout              a timeout marker or setting           configuration another setting, plugin or hook of pytest
     skip, skipif, xfail, importorskip, exit, rerun             a test that need not pass any more
     deleted              a test that is gone, or has another name
-    parameters           a test that runs with fewer values
+    rebound              something else in a test's place
+    parameters           a test that runs with fewer cases
     emptied              a test that checks nothing any more, or only under a condition, or not to its end
     swallowed            checks whose failure nobody hears of, or that nothing reaches
     trivial              an assertion that can't fail
@@ -14,121 +16,72 @@ Each breach names a rule:
     detection            an implementation that asks whether it is tested
     unreadable           a file of tests that is no Python any more
 
-It guards, and does not accuse: what it can't see is left to the runs.
+What it can't be certain of is a doubt (`flow/doubts.py`), or is left to the runs.
 """
 
-import configparser
-import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from supervisor.flow.testcode import TestCode, TestFunction, Unreadable, read
+from supervisor.flow import tooling
+from supervisor.flow.cases import lost
+from supervisor.flow.judged import Base as Base
+from supervisor.flow.judged import Breach as Breach
+from supervisor.flow.judged import FileChange as FileChange
+from supervisor.flow.places import Allowed as Allowed
+from supervisor.flow.places import is_test_path as is_test_path
+from supervisor.flow.places import kind_of as kind_of
+from supervisor.flow.pytest_settings import plugin_breaches, settings_breaches
+from supervisor.flow.testcode import Function, TestCode, Unreadable, parse, read
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    path: str
-    #: None: there is no such file
-    before: str | None = None
-    after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """Globs: nothing that matches `deny` may be edited, and where there is an `allow` only what matches it."""
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    rule: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.message}"
-
-
-def breaches(changes: Iterable[FileChange], test: str, allowed: Allowed, kinds: Sequence[str] = ()) -> list[Breach]:
+def breaches(
+    changes: Iterable[FileChange], test: str, allowed: Allowed, kinds: Sequence[str] = (), base: Base | None = None
+) -> list[Breach]:
     """Everything in the work on `test` that policy refuses. `kinds`: what its commits say they are."""
     found: list[Breach] = []
     for change in changes:
-        found += _configuration(change)
-        found += _path(change, allowed)
-        if change.path.endswith(".py") and is_test_path(change.path, test):
+        found += settings_breaches(change)
+        found += _path(change, allowed, test, base or Base())
+        if not change.path.endswith(".py"):
+            continue
+        is_test = is_test_path(change.path, test)
+        found += _plugins(change, is_test)
+        if is_test:
             found += _tests(change, "FIX_TUTORIAL" in kinds)
         elif change.after is not None:
             found += _detection(change)
     return found
 
 
-# --- paths
+def _path(change: FileChange, allowed: Allowed, test: str, base: Base) -> Iterator[Breach]:
+    if any(True for _ in _forbidden(change.path, allowed)):
+        yield from _forbidden(change.path, allowed)
+    elif not allowed.names(change.path) and (why := tooling.why_not(change, test, base)):
+        yield Breach("tooling", why)
 
 
-def _path(change: FileChange, allowed: Allowed) -> Iterator[Breach]:
-    rule = "conftest" if PurePosixPath(change.path).name == "conftest.py" else "path"
-    if any(_glob(glob).fullmatch(change.path) for glob in allowed.deny):
-        yield Breach(rule, f"edits {change.path}, which agents may not")
-    elif allowed.allow and not any(_glob(glob).fullmatch(change.path) for glob in allowed.allow):
-        yield Breach(rule, f"edits {change.path}, which is outside the allowed paths")
+def _forbidden(path: str, allowed: Allowed) -> Iterator[Breach]:
+    rule = "conftest" if PurePosixPath(path).name == "conftest.py" else "path"
+    if not Allowed((), allowed.deny).permits(path):
+        yield Breach(rule, f"edits {path}, which agents may not")
+    elif not allowed.permits(path):
+        yield Breach(rule, f"edits {path}, which is outside the allowed paths")
 
 
 def may_edit(path: str, allowed: Allowed) -> bool:
-    return not any(_path(FileChange(path), allowed))
+    """By its name alone."""
+    return allowed.permits(path) and (
+        allowed.names(path) or not tooling.why_not(FileChange(path, "", ""), "", Base())
+    )
 
 
-@cache
-def _glob(pattern: str) -> re.Pattern[str]:
-    """A pattern without a slash is a name at any depth; `**` stands for any number of folders."""
-    if "/" not in pattern:
-        pattern = f"**/{pattern}"
-    words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.lstrip("/"))
-    return re.compile("".join(words.get(part, re.escape(part)) for part in parts), re.DOTALL)
-
-
-def is_test_path(path: str, test: str) -> bool:
-    """Whether a file belongs to the tests: by its name, its folders, or because it lies beside the job's test."""
-    place = PurePosixPath(path)
-    beside = str(PurePosixPath(test.partition("::")[0]).parent)
-    named = re.fullmatch(r"(test_.*|.*_test|conftest)\.py", place.name)
-    return bool(named) or bool({"test", "tests"} & set(place.parts[:-1])) or path.startswith(f"{beside}/")
-
-
-# --- settings of pytest
-
-
-def _configuration(change: FileChange) -> Iterator[Breach]:
-    before, after = (_settings(change.path, text or "") for text in (change.before, change.after))
-    changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-    for key in changed:
-        says_so = "timeout" in key or "timeout" in before.get(key, "") + after.get(key, "")
-        yield Breach("timeout" if says_so else "configuration", f"changes the pytest setting {key} in {change.path}")
-
-
-def _settings(path: str, text: str) -> Mapping[str, str]:
-    """The settings of pytest in a file that may hold some."""
-    name = PurePosixPath(path).name
-    if name == "pyproject.toml":
-        try:
-            table = tomllib.loads(text).get("tool", {}).get("pytest", {})
-        except (tomllib.TOMLDecodeError, AttributeError):
-            return {"(unreadable)": text}
-        options = table.get("ini_options", table) if isinstance(table, dict) else {"(all)": table}
-        return {key: repr(value) for key, value in options.items()}
-    if name not in ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"):
-        return {}
-    parser = configparser.RawConfigParser(strict=False)
+def _plugins(change: FileChange, is_test: bool) -> Iterator[Breach]:
     try:
-        parser.read_string(text)
-    except configparser.Error:
-        return {"(unreadable)": text}
-    sections = [parser[name] for name in ("pytest", "tool:pytest") if name in parser]
-    return {key: value for section in sections for key, value in section.items()}
+        before, after = parse(change.before or ""), parse(change.after or "")
+    except Unreadable:
+        return
+    yield from plugin_breaches(change.path, before, after, is_test)
 
 
 # --- tests
@@ -148,11 +101,18 @@ def _tests(change: FileChange, may_change_scope: bool) -> Iterator[Breach]:
     for name, old in before.tests.items():
         where = f"{change.path}::{name}"
         if (new := after.tests.get(name)) is None:
-            yield Breach("deleted", f"{where} is gone")
+            yield Breach("deleted", f"{where} is gone, or something else has its name")
             continue
+        yield from _cases(where, old, new)
         yield from _checks(where, old, new)
-        if old.docstring and old.docstring.split() != new.docstring.split() and not may_change_scope:
+        if not may_change_scope and not keeps_promise(old.docstring, new.docstring):
             yield Breach("scope", f"{where} promises something else now")
+
+
+def keeps_promise(old: str, new: str) -> bool:
+    """What was promised is still said, word by word; more may be promised."""
+    words = iter(new.lower().replace(".", " ").replace(",", " ").split())
+    return all(word in words for word in old.lower().replace(".", " ").replace(",", " ").split())
 
 
 def _marks(path: str, before: TestCode, after: TestCode) -> Iterator[Breach]:
@@ -160,23 +120,29 @@ def _marks(path: str, before: TestCode, after: TestCode) -> Iterator[Breach]:
         yield Breach(rule, f"adds {'a' if count == 1 else count} `{rule}` to {path}")
     if before.timeouts != after.timeouts:
         yield Breach("timeout", f"changes timeout markers in {path}")
+    for text in sorted(after.rebinding - before.rebinding):
+        yield Breach("rebound", f"{path} may put something else in a test's place: {text[:80]}")
 
 
-def _checks(where: str, old: TestFunction, new: TestFunction) -> Iterator[Breach]:
-    for names, count in old.parameters.items():
-        if names not in new.parameters or -1 < new.parameters[names] < count:
-            yield Breach("parameters", f"{where} runs with fewer values of {names}")
-    was, now = old.tally, new.tally
-    if now.returns > was.returns:
-        yield Breach("emptied", f"{where} returns before its end")
+def _cases(where: str, old: Function, new: Function) -> Iterator[Breach]:
+    gone = [each for each in lost(old.tables, new.tables) if each.certain and not each.instead]
+    if gone:
+        yield Breach("parameters", f"{where} runs without {'; '.join(each.case for each in gone[:3])[:200]}")
+
+
+def _checks(where: str, old: Function, new: Function) -> Iterator[Breach]:
+    was, now = old.conduct, new.conduct
     if now.dead > was.dead:
         yield Breach("swallowed", f"{where} has checks that can't fail it")
     if now.vain > was.vain:
         yield Breach("trivial", f"{where} asserts what is always true")
-    if (was.checks and not now.checks) or (was.calls and not now.calls):
+    others = {each for each in now.calls - was.calls if not hasattr(builtins, each)}
+    if was.checks and not now.checks and not others:
         yield Breach("emptied", f"{where} checks nothing any more")
-    elif was.sure and not now.sure:
+    elif was.sure and not now.sure and now.checks and not now.caught:
         yield Breach("emptied", f"{where} checks only under a condition")
+    elif was.calls and not now.calls and not now.checks:
+        yield Breach("emptied", f"{where} does nothing any more")
 
 
 def _detection(change: FileChange) -> Iterator[Breach]:
@@ -185,33 +151,14 @@ def _detection(change: FileChange) -> Iterator[Breach]:
         yield Breach("detection", f"{change.path} asks whether it is tested")
 
 
-# --- kinds
-
-
-def kind_of(said: str, paths: Iterable[str], test: str) -> str:
-    """What kind of change touches these paths. What a commit says of itself counts where it may be so."""
-    parts = {_part(path, test) for path in paths}
-    for part, fitting in _FITTING.items():
-        if part in parts:
-            return said if said in fitting else fitting[0]
-    return said
-
-
-#: the first part that is touched decides; the first of its kinds is the usual one
-_FITTING: Mapping[str, tuple[str, ...]] = {
-    "implementation": ("FIX_IMPL",),
-    "tutorial": ("FIX_TUTORIAL",),
-    "test": ("FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL"),
-    "documentation": ("DOC", "FIX_TUTORIAL"),
-}
-
-
-def _part(path: str, test: str) -> str:
-    place = PurePosixPath(path)
-    if place.name.startswith("tutorial"):
-        return "tutorial"
-    if is_test_path(path, test):
-        return "test"
-    if place.suffix in (".md", ".rst", ".txt") or place.parts[0] in ("doc", "docs"):
-        return "documentation"
-    return "implementation"
+__all__ = [
+    "Allowed",
+    "Base",
+    "Breach",
+    "FileChange",
+    "breaches",
+    "is_test_path",
+    "keeps_promise",
+    "kind_of",
+    "may_edit",
+]
