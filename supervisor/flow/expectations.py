@@ -244,5 +244,8 @@ def _numbered(node: ast.expr, numbers: dict[str, str]) -> str:
 
 
 def shown(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split())
+    return clipped(" ".join(ast.unparse(node).split()))
+
+
+def clipped(text: str) -> str:
     return text if len(text) <= 90 else f"{text[:89]}…"

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from supervisor.flow.cases import Table, tables
 from supervisor.flow.checks import Checks, Conduct
@@ -75,6 +76,7 @@ def parse(source: str) -> ast.Module:
         raise Unreadable(str(error)) from error
 
 
+@lru_cache(maxsize=16)
 def read(source: str) -> TestCode:
     tree = parse(source)
     try:

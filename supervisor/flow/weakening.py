@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from supervisor.flow.expectations import EXACT, PART, Expectation
+from supervisor.flow.expectations import EXACT, PART, Expectation, clipped
 from supervisor.flow.judged import Doubt
 
 
@@ -126,11 +126,9 @@ def _otherwise(old: Expectation, new: Expectation) -> Doubt:
         assert new.expected is not None
         return Doubt(f"{old.where}: expects {_value(new.expected[0])} where it expected {_value(old.expected[0])}")
     asks_elsewhere = old.rank <= new.rank and old.expected == new.expected and old.expected is not None
-    return Doubt(
-        f"{old.where}: checks `{new.text}` where it checked `{old.text}`", "strength" if asks_elsewhere else ""
-    )
+    said, was = (new.text, old.text) if new.text != old.text else (clipped(new.key), clipped(old.key))
+    return Doubt(f"{old.where}: checks `{said}` where it checked `{was}`", "strength" if asks_elsewhere else "")
 
 
 def _value(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 90 else f"{text[:89]}…"
+    return clipped(repr(value))

@@ -1,19 +1,23 @@
 """Asks policy in a process of its own: parsing hostile code may take all memory, or bring an interpreter down.
 
-Run as a program it reads a question on stdin and prints the breaches, as JSON.
+Run as a program it reads a question on stdin and prints what is refused and what is doubted, as JSON.
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from supervisor.adapters.judging.running import run
-from supervisor.flow.policy import Allowed, Breach, FileChange, breaches
+from supervisor.flow.doubts import doubts
+from supervisor.flow.judged import Base, Breach, Doubt, FileChange
+from supervisor.flow.policy import Allowed, breaches
 
 DEADLINE = 60.0
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && exec "$@"'
+#: all of it fits into the end of an output that is kept
+MOST_BREACHES, MOST_DOUBTS, LONGEST = 5, 15, 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +27,50 @@ class Question:
     allowed: Allowed
     #: what the commits say they are
     kinds: tuple[str, ...] = ()
+    base: Base = field(default_factory=Base)
 
 
-async def inspect(question: Question, env: dict[str, str]) -> list[Breach]:
+@dataclass(frozen=True, slots=True)
+class Objections:
+    """What is certain, and what a reviewer, or a run, has to decide."""
+
+    breaches: tuple[Breach, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
+async def objections(question: Question, env: dict[str, str]) -> Objections:
     program = [sys.executable, "-I", "-m", __name__]
     argv = ["sh", "-c", _BOUNDS, "sh", *program]
     asked = msgspec.json.encode(question)
     ended = await run(argv, cwd=Path("/"), env=env, timeout=DEADLINE, stdin=asked)
     try:
         if ended.code == 0:
-            return msgspec.json.decode(ended.tail, type=list[Breach])
+            return msgspec.json.decode(ended.tail, type=Objections)
     except msgspec.MsgspecError:
         pass
-    return [Breach("unreadable", "its changes are too much to be read")]
+    return Objections((Breach("unreadable", "its changes are too much to be read"),))
+
+
+async def inspect(question: Question, env: dict[str, str]) -> list[Breach]:
+    return list((await objections(question, env)).breaches)
 
 
 def main() -> None:
     question = msgspec.json.decode(sys.stdin.buffer.read(), type=Question)
-    found = breaches(question.changes, question.test, question.allowed, question.kinds)
-    # Half characters have no JSON; a few breaches say as much as a thousand.
-    shown = [Breach(each.rule, each.message[:300].encode(errors="replace").decode()) for each in found[:10]]
-    sys.stdout.write(msgspec.json.encode(shown).decode())
+    refused = breaches(question.changes, question.test, question.allowed, question.kinds, question.base)
+    doubted = [] if refused else doubts(question.changes, question.test, question.base)
+    # A few say as much as a thousand.
+    found = Objections(
+        tuple(Breach(each.rule, _clean(each.message)) for each in refused[:MOST_BREACHES]),
+        tuple(Doubt(_clean(each.sentence), each.settled_by) for each in doubted[:MOST_DOUBTS]),
+    )
+    sys.stdout.write(msgspec.json.encode(found).decode())
+
+
+def _clean(text: str) -> str:
+    """Half characters have no JSON; what can't be seen is no part of a sentence."""
+    shown = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
+    return shown.encode(errors="replace").decode()
 
 
 if __name__ == "__main__":
