@@ -47,3 +47,5 @@ PUBLISHED, RESCUED, RESCUED_BUNDLE, PIECE, PROMPT, OUTCOME, PUBLISH, TASK, INTEG
         "plugins",
     )
 )
+#: the rules of policy, for the publish tool, and what they are to know of one job
+POLICY, POLICY_SETTINGS = f"{FOLDER}/policy.pyz", f"{FOLDER}/policy.json"

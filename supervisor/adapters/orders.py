@@ -10,8 +10,20 @@ from typing import Any
 
 import msgspec
 
+from supervisor.adapters.advising import write_advice
 from supervisor.adapters.integrating.desk import Desk
-from supervisor.adapters.layout import FOLDER, INTEGRATION, OUTCOME, PLUGINS, PROMPT, PUBLISH, TASK, Layout
+from supervisor.adapters.layout import (
+    FOLDER,
+    INTEGRATION,
+    OUTCOME,
+    PLUGINS,
+    POLICY,
+    POLICY_SETTINGS,
+    PROMPT,
+    PUBLISH,
+    TASK,
+    Layout,
+)
 from supervisor.adapters.prompts import Role, render, values_of
 from supervisor.adapters.selecting import without_paths, without_selection
 from supervisor.e2e.tutorial.writing import Task
@@ -186,9 +198,15 @@ class ContractOrders:
         if role == "integrator":
             return {PROMPT: prompt, INTEGRATION: self._integration(batch).task}
         if role != "writer":
-            return {PROMPT: prompt}
+            return {PROMPT: prompt, **self._advice(batch, job, folder)}
         task.write_text(batch.tasks[job - 1])
         return {PROMPT: prompt, TASK: task}
+
+    def _advice(self, batch: Batch, job: int, folder: Path) -> dict[str, Path]:
+        """What the publish tool judges work by, before the daemon does."""
+        rules, settings = self._layout.state_dir / "policy.pyz", folder / Path(POLICY_SETTINGS).name
+        write_advice(batch.profile, batch.job(job).test, rules, settings)
+        return {POLICY: rules, POLICY_SETTINGS: settings}
 
 
 def claude_env(provider: str) -> dict[str, str]:
