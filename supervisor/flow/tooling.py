@@ -52,6 +52,10 @@ _SPOKEN = {
 }
 
 
+#: tools that run nothing of what their settings name
+_READERS = {"ruff", "black", "isort", "pyright", "codespell", "docformatter", "towncrier", "pytest"}
+
+
 def why_not(change: FileChange, test: str, base: Base) -> str:
     """What this file does that no work on a test may do; "" if it may be judged by its content."""
     place = PurePosixPath(change.path)
@@ -125,7 +129,7 @@ def _toml(text: str) -> Mapping[str, str]:
     for name, value in table.items():
         inner = value if isinstance(value, dict) else {"": value}
         for key, each in inner.items():
-            if (name, key) != ("tool", "pytest") and (name != "project" or key not in _SPOKEN):
+            if not (name == "tool" and key in _READERS) and (name != "project" or key not in _SPOKEN):
                 found[f"{name}.{key}".rstrip(".")] = repr(each)
     return found
 
