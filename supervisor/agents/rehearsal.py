@@ -177,8 +177,7 @@ class Agent:
 
     def publish(self) -> int:
         done = shell(os.environ["SUPERVISOR_PUBLISH"])
-        if "will be refused" in done.stdout:
-            self.log.step("publishing it as it is, because this rehearsal wants to see it refused")
+        if "will be refused" in done.stdout:  # as this rehearsal wants it
             done = shell(os.environ["SUPERVISOR_PUBLISH"])
         said = done.stdout.strip()
         self.log.step(f"published. {said}" if done.returncode == 0 else f"publishing was refused: {said}")

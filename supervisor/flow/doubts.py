@@ -47,6 +47,12 @@ def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -
     return list(dict.fromkeys([*found, *weakened(old, new, test)]))
 
 
+def standing(found: Iterable[Doubt], settled: Iterable[str] = ()) -> tuple[str, ...]:
+    """What is left for the reviewer when runs have settled some: `strength`, `ignorance`, `necessity`."""
+    answered = set(settled)
+    return tuple(each.sentence for each in found if each.settled_by not in answered or not each.settled_by)
+
+
 def _asked(files: list[FileChange], test: str, base: Base) -> Asked:
     own = test.partition("::")[0]
     changed = next((change.before for change in files if change.path == own and change.before), "")

@@ -37,6 +37,11 @@ class Objections:
     breaches: tuple[Breach, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
+    @property
+    def refusal(self) -> str:
+        more = f" (and {len(self.breaches) - 3} more)" if len(self.breaches) > 3 else ""
+        return "; ".join(map(str, self.breaches[:3])) + more
+
 
 async def objections(question: Question, env: dict[str, str]) -> Objections:
     program = [sys.executable, "-I", "-m", __name__]

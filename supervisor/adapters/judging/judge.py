@@ -13,16 +13,18 @@ import asyncio
 import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.inspecting import Question, inspect
+from supervisor.adapters.judging.inspecting import Objections, Question, objections
 from supervisor.adapters.judging.reports import Case, cases_of, function_of
 from supervisor.adapters.judging.running import environment
 from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
 from supervisor.adapters.judging.writing import WritingJudge
 from supervisor.adapters.layout import Layout
+from supervisor.flow.doubts import standing
 from supervisor.flow.policy import Allowed, kind_of
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
@@ -64,24 +66,25 @@ class ProvingJudge:
 
     async def _work(self, batch: Batch, job: Job) -> Verdict:
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number)
-        if refusal := await self._refusal(batch, job, work):
-            return _rejected(job, "refused", refusal)
+        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number, job.test)
+        found = await self._objections(batch, job, work)
+        if found.breaches:
+            return _rejected(job, "refused", found.refusal)
         if job.claim not in SUCCESSES:
             return _rejected(job, "unverified", f"its agent calls it {job.claim}")
         async with self._trials.trial(batch, job.head, _name(batch, job)) as trial:
             try:
-                return await self._tried(batch, job, trial, work)
+                verdict = await self._tried(batch, job, trial, work)
+                return replace(verdict, doubts=(*verdict.doubts, *standing(found.doubts)))
             finally:
                 await asyncio.to_thread(self._keep_log, batch, job, trial)
 
-    async def _refusal(self, batch: Batch, job: Job, work: Changes) -> str:
+    async def _objections(self, batch: Batch, job: Job, work: Changes) -> Objections:
         allowed = Allowed(batch.profile.allow_paths, batch.profile.deny_paths)
         kinds = tuple(commit.kind for commit in work.commits)
         home = self._layout.state_dir
-        breaches = await inspect(Question(work.files, job.test, allowed, kinds), environment(home, home, {}))
-        more = f" (and {len(breaches) - 3} more)" if len(breaches) > 3 else ""
-        return "; ".join(map(str, breaches[:3])) + more
+        question = Question(work.files, job.test, allowed, kinds, work.base)
+        return await objections(question, environment(home, home, {}))
 
     async def _tried(self, batch: Batch, job: Job, trial: Trial, work: Changes) -> Verdict:
         cases = batch.cases_of(job.number)
