@@ -1,43 +1,27 @@
 """Secrets, taken out of everything that is written, even when one arrives in two pieces.
 
-A rule is a literal beginning and what may follow it, so the end of a piece of text can be asked "could this
-become a secret?"; that much is held back until the next piece decides. Values never span lines here: a secret
-of several lines (a private key) is several rules.
+A secret by its looks has a literal beginning, so the end of a piece of text can be asked "could this become a
+secret?"; that much is held back until the next piece decides. Known values never span lines here: one of several
+lines is several.
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
-MASK = "[secret]"
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_VALUE = 6  # a shorter value occurs by chance everywhere: masking it would only hide the output
-_LONGEST_HELD = 64 * 1024
-_WORD = "[A-Za-z0-9_-]"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A secret starts with `start`, then has at least `least` characters of `tail`; the start stays readable."""
-
-    start: str
-    tail: str
-    least: int
-
-
-PATTERNS = (
-    Rule("sk-", _WORD, 20),
-    Rule("ghp_", "[A-Za-z0-9]", 30),
-    Rule("gho_", "[A-Za-z0-9]", 30),
-    Rule("ghs_", "[A-Za-z0-9]", 30),
-    Rule("github_pat_", "[A-Za-z0-9_]", 30),
-    Rule("glpat-", _WORD, 16),
-    Rule("xoxb-", "[A-Za-z0-9-]", 16),
-    Rule("AKIA", "[A-Z0-9]", 16),
-    Rule("eyJ", "[A-Za-z0-9_.-]", 40),
-    Rule("Bearer ", "[A-Za-z0-9_.~+/=-]", 16),
+from supervisor.e2e.secrets import (
+    BLOCK,
+    BLOCK_BEGINS,
+    BLOCK_NAMED,
+    BLOCK_OPEN,
+    KINDS,
+    MASK,
+    PASSWORD,
+    PASSWORD_OPEN,
+    lines_of,
+    secret_values,
 )
+
+_LONGEST_HELD = 64 * 1024
 
 
 class Redactor:
@@ -45,37 +29,32 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: tuple[str, ...] = ()
-        self._patterns = tuple(
-            (rule.start, re.compile(f"({re.escape(rule.start)}){rule.tail}{{{rule.least},}}")) for rule in PATTERNS
-        )
-        self._open = tuple(re.compile(f"{re.escape(rule.start)}{rule.tail}*\\Z") for rule in PATTERNS)
+        self._kinds = tuple((kind.start, kind.whole) for kind in KINDS)
+        opens = [(kind.start, kind.open) for kind in KINDS]
+        self._open = (*opens, ("://", PASSWORD_OPEN), (BLOCK_BEGINS, BLOCK_OPEN))
         self.learn(values)
 
     @classmethod
     def of_environment(cls, *environments: Mapping[str, str]) -> "Redactor":
-        return cls(
-            value
-            for environment in environments
-            for name, value in environment.items()
-            if _SECRET_NAME.search(name) and not value.startswith("/")
-        )
+        return cls(secret_values(*environments))
 
     def learn(self, values: Iterable[str]) -> None:
-        lines = {line.strip() for value in values for line in value.splitlines()}
-        known = {line for line in lines if len(line) >= _SHORTEST_VALUE} | set(self._values)
+        known = lines_of(values) | set(self._values)
         self._values = tuple(sorted(known, key=len, reverse=True))
 
     def learn_environment(self, environment: Mapping[str, str]) -> None:
-        self.learn(Redactor.of_environment(environment)._values)
+        self.learn(secret_values(environment))
 
     def text(self, text: str) -> str:
         for value in self._values:
             if value in text:
                 text = text.replace(value, MASK)
-        for start, pattern in self._patterns:
+        for start, pattern in self._kinds:
             if start in text:
-                text = pattern.sub(rf"\1{MASK}", text)
-        return text
+                text = pattern.sub(f"{start}{MASK}", text)
+        if "://" in text:
+            text = PASSWORD.sub(MASK, text)
+        return BLOCK.sub(MASK, text) if BLOCK_NAMED in text else text
 
     def stream(self) -> "RedactedStream":
         return RedactedStream(self)
@@ -83,7 +62,7 @@ class Redactor:
     def decided(self, text: str) -> int:
         """How much of `text` can be written now: the rest could still become a secret, or is part of one."""
         held = max((_overlap(text, value) for value in self._values), default=0)
-        for (start, _), still_open in zip(self._patterns, self._open, strict=True):
+        for start, still_open in self._open:
             found = still_open.search(text) if start in text else None
             held = max(held, len(text) - found.start() if found else _overlap(text, start))
         return self._before_secrets(text, len(text) - min(held, _LONGEST_HELD))
@@ -100,9 +79,13 @@ class Redactor:
             while at >= 0:
                 yield at, at + len(value)
                 at = text.find(value, at + 1)
-        for start, pattern in self._patterns:
+        for start, pattern in self._kinds:
             if start in text:
                 yield from (found.span() for found in pattern.finditer(text))
+        if "://" in text:  # the @ belongs to it: without it, nobody sees that it is one
+            yield from ((found.start(), found.end() + 1) for found in PASSWORD.finditer(text))
+        if BLOCK_NAMED in text:
+            yield from (found.span() for found in BLOCK.finditer(text))
 
 
 class RedactedStream:

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.adapters.logs.redact import MASK, SHORTEST_START, SHORTEST_VALUE, Open, Redactor, secret_values
+from supervisor.adapters.logs.redact import SHORTEST_START, Open, Redactor
+from supervisor.e2e.secrets import MASK
 
 SECRET = "hunter2-correct-horse"
 TOKEN = "sk-ant-api03-" + "a1B2" * 10
@@ -69,24 +70,13 @@ def test_tokens_keys_and_passwords_are_known_by_their_looks() -> None:
     assert all_masked(Redactor(), "https://me:pa55word@host/x") == f"https://{MASK}@host/x"
 
 
-@given(st.text("abc sk-gh_p\n", max_size=60))
+@given(st.text("abc sk-gh_p\n", max_size=20))
 def test_what_is_no_secret_is_left_alone(text: str) -> None:
-    assert all_masked(Redactor([SECRET]), text) == text
+    """Too short for a token, and with an end, so that it is not the beginning of one either."""
+    assert all_masked(Redactor([SECRET]), f"{text}.") == f"{text}."
 
 
 def test_each_line_of_a_value_is_a_secret_and_short_ones_are_none() -> None:
     redactor = Redactor(["first line of it\nshort\nlast line of it"])
     assert all_masked(redactor, "x first line of it y") == f"x {MASK} y"
     assert all_masked(redactor, "short") == "short"
-
-
-def test_variables_hold_secrets_when_their_name_says_so() -> None:
-    env = {
-        "API_KEY": "k" * 9,
-        "HOME": "/root",
-        "GITHUB_TOKEN": "t" * 9,
-        "KEY_FILE": "/etc/key",
-        "A_KEY": "credential:a",
-    }
-    assert sorted(secret_values(env)) == ["k" * 9, "t" * 9]
-    assert len("k" * 9) >= SHORTEST_VALUE

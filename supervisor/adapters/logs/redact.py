@@ -7,54 +7,26 @@ an entry is masked at once, because an entry that is written can't be taken back
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-MASK = "[secret]"
-#: A shorter value occurs by chance everywhere.
-SHORTEST_VALUE = 8
+from supervisor.e2e.secrets import (
+    BLOCK,
+    BLOCK_ENDS,
+    BLOCK_NAMED,
+    KINDS,
+    MASK,
+    PASSWORD,
+    PASSWORD_BEGUN,
+    lines_of,
+    secret_values,
+)
+
 #: So much of the beginning of a known secret is masked at the end of an entry.
 SHORTEST_START = 4
 LONGEST_CREDENTIAL = 64 * 1024
-#: names of variables that hold secrets
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|AUTH", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A token starts with `start`, then has at least `least` characters of `tail`."""
-
-    start: str
-    tail: str
-    least: int
-
-    @property
-    def whole(self) -> re.Pattern[str]:
-        return re.compile(f"{re.escape(self.start)}{self.tail}{{{self.least},}}")
-
-    @property
-    def begun(self) -> re.Pattern[str]:
-        return re.compile(f"{re.escape(self.start)}{self.tail}{{4,{self.least - 1}}}\\Z")
-
-
-_WORD, _ALNUM = "[A-Za-z0-9_-]", "[A-Za-z0-9]"
-KINDS = (
-    Kind("sk-", _WORD, 20),
-    *(Kind(f"gh{letter}_", _ALNUM, 30) for letter in "pousr"),
-    Kind("github_pat_", "[A-Za-z0-9_]", 30),
-    Kind("glpat-", _WORD, 16),
-    Kind("xox", "[A-Za-z0-9-]", 18),
-    Kind("AKIA", "[A-Z0-9]", 16),
-    Kind("AIza", _WORD, 30),
-    Kind("eyJ", "[A-Za-z0-9_.-]", 40),
-    Kind("Bearer ", "[A-Za-z0-9_.~+/=-]", 16),
-)
-_PASSWORD = re.compile(r"(?<=://)[^/\s:@]{0,64}:[^/\s@]{3,}(?=@)")
-_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL)
-_BLOCK_ENDS = re.compile(r"-----END [A-Z ]*KEY-----")
 #: A private key in pieces has no more of them.
 LONGEST_BLOCK = 200
 #: So much of an entry is remembered, if no known secret is longer.
@@ -81,8 +53,7 @@ class Redactor:
 
     def learn(self, values: Iterable[str]) -> None:
         """Each line of a value is a secret of its own."""
-        lines = {line.strip() for value in values for line in value.splitlines()}
-        known = {line for line in lines if len(line) >= SHORTEST_VALUE} | set(self._values)
+        known = lines_of(values) | set(self._values)
         if len(known) != len(self._values):
             self._values = tuple(sorted(known, key=len, reverse=True))
             self.longest = max(REMEMBERED, len(self._values[0]))
@@ -93,14 +64,14 @@ class Redactor:
     def masked(self, text: str, left: Open) -> str:
         """The text without secrets. `left` is of its source, and changes with it."""
         if left.block:
-            found = _BLOCK_ENDS.search(text)
+            found = BLOCK_ENDS.search(text)
             left.block, left.tail = 0 if found else left.block - 1, ""
             return MASK + self.masked(text[found.end() :], Open()) if found else MASK
         before = len(left.tail)
         both = left.tail + text
         left.tail = both[-self.longest :]
         spans = sorted(self._secrets(both))
-        if "PRIVATE KEY-----" in both and _BLOCK.search(both) and not _BLOCK_ENDS.search(both):
+        if BLOCK_NAMED in both and BLOCK.search(both) and not BLOCK_ENDS.search(both):
             left.block = LONGEST_BLOCK
         return _without(both, before, spans) if spans else text
 
@@ -118,9 +89,11 @@ class Redactor:
                 if found := begins.search(text):
                     yield found.span()
         if "://" in text:
-            yield from (found.span() for found in _PASSWORD.finditer(text))
-        if "PRIVATE KEY-----" in text:
-            yield from (found.span() for found in _BLOCK.finditer(text))
+            yield from (found.span() for found in PASSWORD.finditer(text))
+            if found := PASSWORD_BEGUN.search(text):
+                yield found.span()
+        if BLOCK_NAMED in text:
+            yield from (found.span() for found in BLOCK.finditer(text))
 
 
 def _begun(text: str, value: str) -> int | None:
@@ -143,14 +116,6 @@ def _without(text: str, begin: int, spans: list[Span]) -> str:
             parts += [text[begin:start] if start > begin else "", MASK]
         begin = end
     return "".join([*parts, text[begin:]])
-
-
-def secret_values(*environments: Mapping[str, str]) -> Iterator[str]:
-    """Of the variables whose name says so; a path is none."""
-    for environment in environments:
-        for name, value in environment.items():
-            if SECRET_NAME.search(name) and not value.startswith(("/", "credential:")):
-                yield value
 
 
 def credential_values(directory: Path | None) -> Iterator[str]:

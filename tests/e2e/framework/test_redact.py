@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.e2e.redact import MASK, Redactor
+from supervisor.e2e.redact import Redactor
+from supervisor.e2e.secrets import MASK
 
 SECRETS = ("hunter2hunter2", "hunter3", "two words of it", "aabaab")
 pieces = st.lists(st.one_of(st.sampled_from(SECRETS), st.text(alphabet="hunter23 aab\nword", max_size=8)), max_size=8)
