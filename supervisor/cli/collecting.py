@@ -30,6 +30,14 @@ def of_class(item):
     outermost = next((node for node in item.listchain() if isinstance(node, pytest.Class)), None)
     return outermost and outermost.nodeid.partition("::")[2]
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    # reports of a run that runs nothing, which would lie in the checkout
+    for option in ("xmlpath", "htmlpath", "json_report", "report_log"):
+        if getattr(config.option, option, None):
+            setattr(config.option, option, None)
+    config.option.log_file = os.devnull
+
 def pytest_collection_finish(session):
     root = os.environ["SUPERVISOR_COLLECT_ROOT"]
     found = []
@@ -66,7 +74,10 @@ def collect(root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *,
         into = Path(folder) / "collected.json"
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")])),
-            "PYTHONDONTWRITEBYTECODE": "1",  # the checkout stays as clean as it was
+            # The checkout stays as it was: what is written for the next run goes with the folder.
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "COVERAGE_FILE": str(Path(folder) / "coverage"),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(Path(folder) / "hypothesis"),
             "SUPERVISOR_COLLECT_ROOT": str(root),
             "SUPERVISOR_COLLECT_INTO": str(into),
         }

@@ -19,9 +19,7 @@ ROOT = Path(__file__).parents[2]
 STARTED = (
     ("-m", "supervisor.rehearsal.demo", "tests/e2e/test_tags.py::test_list_by_tag"),
     ("-m", "bench.jobs", "--jobs", "1", "--slots", "1", "--work", "0"),
-    ("-m", "bench.scale", "--jobs", "1", "--agents", "1"),
     ("-m", "pytest", "-q", "tests/daemon/test_real.py", "-k", "cancelled_job_is_rescued"),
-    ("-m", "pytest", "-q", "tests/adapters/test_logs_panes.py"),
 )
 
 
