@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -66,6 +67,7 @@ def _git(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", *words],
         cwd=root,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # a look writes nothing, not even the index
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -10,6 +10,7 @@ import pytest
 from supervisor.cli.tutorial_taking import take
 from supervisor.errors import Refused
 from tests.adapters.agent_clone import commit, git
+from tests.unharmed.facts import facts, out_of_step
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +78,11 @@ def test_uncommitted_work_is_refused_before_anything_is_done(tmp_path: Path) -> 
     repo = checkout(tmp_path)
     one = proposal(repo, "k.1", {"one__py": "1\n"})
     (repo / "mine").write_text("precious")
+    out_of_step(repo)
+    before = facts(repo)
     with pytest.raises(Refused, match="uncommitted work: mine"):
         take(repo, [one])
-    assert (repo / "one.py").read_text() == "one\n"
+    assert facts(repo) == before
 
 
 def test_commits_that_can_not_be_used_are_left(tmp_path: Path) -> None:

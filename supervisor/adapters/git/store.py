@@ -152,7 +152,8 @@ class GitStore:
                 return name
             if found.code:
                 fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
-                await git(repo, *fetch, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
+                alone = ["--no-recurse-submodules", "--no-prune"]  # whatever the repository's own configuration says
+                await git(repo, *fetch, *alone, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
                 return name
         raise Refused(f"there are {MOST_NAMES} branches {branch} already", hint="delete those that are not needed")
 
