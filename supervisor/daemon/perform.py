@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
 from supervisor.flow.attention import usage_counted
 from supervisor.flow.integration.so_far import so_far
@@ -121,7 +122,8 @@ class Performer:
         except MngrFailed as failed:
             return ev.LaunchFailed(self._clock(), *attempt.key, reason=failed.reason, detail=failed.message)
         except (SupervisorError, OSError) as failed:
-            return ev.LaunchFailed(self._clock(), *attempt.key, reason="refused", detail=str(failed))
+            reason = "provider" if is_shortage(failed) else "refused"
+            return ev.LaunchFailed(self._clock(), *attempt.key, reason=reason, detail=str(failed))
         finally:
             self.launching.discard(attempt.key)
             self._host_is_made(attempt, is_made)

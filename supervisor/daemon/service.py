@@ -15,6 +15,7 @@ import structlog
 from supervisor.daemon.attention import Attention
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Performer
+from supervisor.daemon.shortage import is_shortage, outlasting, passed
 from supervisor.daemon.strays import Strays
 from supervisor.daemon.watch import Rhythm, Watch
 from supervisor.errors import DeviceFailed
@@ -172,9 +173,16 @@ class Daemon:
 
     def _forever(self) -> list[Coroutine[object, object, None]]:
         watch = self.watch
-        hints = [watch.hints()] if self._observe else []
-        looks = [watch.files(), watch.signs(), watch.listings(), self.attention.run()]
-        return [self.loop.run(), *looks, self._keep_checkpoints(), self._measure_lag(), *hints]
+        beside = [
+            watch.files,
+            watch.signs,
+            watch.listings,
+            self.attention.run,
+            self._keep_checkpoints,
+            self._measure_lag,
+        ]
+        beside += [watch.hints] if self._observe else []
+        return [self.loop.run(), *(outlasting(begin.__name__, begin) for begin in beside)]
 
     # --- what is performed
 
@@ -191,10 +199,13 @@ class Daemon:
         try:
             event = await doing
         except Exception as bug:
+            if is_shortage(bug) and not isinstance(effect, Launch):
+                await passed(type(effect).__name__, bug)
+                return self._perform(effect)
             # A bug in a device must not take the daemon down in the night: it is one more way to fail.
             log.exception("bug while performing", effect=type(effect).__name__, began=effect.began)
             event = self.performer.failed(effect, f"{type(bug).__name__}: {bug}")
-        self.loop.inbox.tell(event)
+        return self.loop.inbox.tell(event)
 
     async def _detach(self) -> None:
         self.loop.is_stopping = True

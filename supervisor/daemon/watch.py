@@ -127,6 +127,7 @@ class Watch:
 
     async def listings(self) -> None:
         """A loop of its own for each provider that is, or was, configured or has agents."""
+        self._providers.clear()
         async with asyncio.TaskGroup() as loops:
             while True:
                 state = self._state()

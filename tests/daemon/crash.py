@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.private_tmux import PrivateTmux
@@ -80,11 +81,18 @@ class CrashBox:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "faults.json").write_text(json.dumps(rules))
 
-    def start(self, *, die_at: int = 0, die_before: bool = False) -> subprocess.Popen[str]:
+    def start(
+        self, *, die_at: int = 0, die_before: bool = False, log: IO[str] | None = None, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        """With `prefix` before its command; what it prints goes to `log`, if there is one."""
         order = replace(self.order, die_at=die_at, die_before=die_before)
         path = order.write(self.folder / "order.json")
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.daemon.box", str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [*prefix, sys.executable, "-m", "tests.daemon.box", str(path)],
+            cwd=ROOT,
+            stdout=log or subprocess.PIPE,
+            stderr=log,
+            text=True,
         )
 
     def run(self, *, die_at: int = 0, die_before: bool = False) -> list[str]:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -96,6 +96,20 @@ class Tap:
         os.close(self._read_end)
 
 
+@contextlib.contextmanager
+def _taps(limit: int, verb: str) -> Iterator[tuple[Tap, Tap]]:
+    with contextlib.ExitStack() as open_ones:
+        try:
+            taps = [open_ones.enter_context(contextlib.closing(Tap(limit))) for _ in range(2)]
+        except OSError as error:
+            raise _not_started(verb, error) from error
+        yield taps[0], taps[1]
+
+
+def _not_started(verb: str, error: OSError) -> MngrFailed:
+    return MngrFailed(f"`mngr {verb}` can't be started: {error}", reason="provider")
+
+
 class Calls:
     """All calls of one device."""
 
@@ -115,7 +129,7 @@ class Calls:
             return answer
 
     async def _run(self, argv: Sequence[str], timeout: float) -> Answer:
-        with contextlib.closing(Tap(self._limit)) as stdout, contextlib.closing(Tap(self._limit)) as stderr:
+        with _taps(self._limit, argv[0]) as (stdout, stderr):
             async with self._started(argv, stdout, stderr) as running:
                 try:
                     async with asyncio.timeout(timeout):
@@ -133,7 +147,10 @@ class Calls:
 
     @contextlib.asynccontextmanager
     async def _started(self, argv: Sequence[str], stdout: Tap, stderr: Tap) -> AsyncIterator[Running]:
-        running = await self._transport.start(argv, stdout.write_end, stderr.write_end)
+        try:
+            running = await self._transport.start(argv, stdout.write_end, stderr.write_end)
+        except OSError as error:
+            raise _not_started(argv[0], error) from error
         for tap in (stdout, stderr):
             tap.close_write_end()
             tap.on_overflow = running.kill

@@ -1,0 +1,52 @@
+"""What the machine has no more of: descriptors, processes, memory, room. It passes, and the daemon waits for that."""
+
+import asyncio
+import errno
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+log = structlog.get_logger()
+
+RETRY_SECONDS = 2.0
+
+_SHORT = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+    errno.ENOMEM,
+    errno.ENOBUFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+}
+
+
+def is_shortage(error: BaseException) -> bool:
+    """A thread that can't be started is told without a number."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_shortage(each) for each in error.exceptions)
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)
+    return isinstance(error, OSError) and error.errno in _SHORT
+
+
+async def outlasting(what: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Begin it again, for as long as it ends because the machine is short of something."""
+    while True:
+        try:
+            return await begin()
+        except Exception as error:
+            if not is_shortage(error):
+                raise
+            await passed(what, error)
+
+
+async def passed(what: str, error: BaseException) -> None:
+    first = error
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    log.error("the machine is short of something: trying again", doing=what, why=str(first))
+    await asyncio.sleep(RETRY_SECONDS)
