@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from supervisor.adapters.archive import unpack
+from supervisor.adapters.git.clone import head_of
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import PUBLISHED, Layout
 from supervisor.adapters.rescuing import RESCUE_SECONDS, Rescuer, rescue_command
@@ -12,6 +13,7 @@ from supervisor.errors import DeviceFailed, Hostile, MngrFailed
 from supervisor.flow.claims import claimed
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
+from supervisor.model.job import INTEGRATOR
 from supervisor.model.publication import Publication
 from supervisor.ports import AgentAddress, Agents, Collection
 
@@ -57,13 +59,24 @@ class WorkCollector:
             reason, message = (refusal.reason, refusal.message) if refusal else ("no-outcome", "it holds no outcome")
             raise Hostile(message, reason=reason)
         head, commits = "", 0
-        if publication.bundle is not None:
+        if publication.bundle is None:
+            await self._check_that_nothing_is_left_out(batch, attempt, publication)
+        else:
             imported = await self._store.import_bundle(
                 Path(batch.repo), publication.bundle, attempt.key, base=batch.base, head=publication.meta.head
             )
             head, commits = imported.head, imported.commits
         claim, detail = claimed(report, commits)
         return Collection(head, commits, claim, detail)
+
+    async def _check_that_nothing_is_left_out(self, batch: Batch, attempt: Attempt, publication: Publication) -> None:
+        """Without commits it counts as no work, and its agent goes with all it has: so that must be true."""
+        if (refusal := next((each for each in publication.refusals if each.part == "bundle"), None)) is not None:
+            raise Hostile(refusal.message, reason=refusal.reason)
+        if attempt.provider != "local" or (clone := self._agents.work_dir(attempt.agent_id)) is None:
+            return
+        if await asyncio.to_thread(head_of, clone) not in ("", batch.base) and attempt.key.job != INTEGRATOR:
+            raise Hostile("it holds no commits, and its clone has some", reason="commits-left-out")
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
         if attempt.provider == "local" and (clone := self._agents.work_dir(attempt.agent_id)) is not None:

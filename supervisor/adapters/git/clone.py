@@ -111,6 +111,12 @@ def tips(clone: Clone) -> Tips:
     return found
 
 
+def head_of(root: Path) -> str:
+    """The commit that its HEAD names; "" where that can't be told."""
+    clone = find(root)
+    return tips(clone).head if clone is not None else ""
+
+
 def _is_own(clone: Clone, name: str) -> bool:
     """A linked work tree shares its refs with the agents beside it; their own branches are theirs."""
     return not (clone.is_linked and name.startswith("refs/heads/supervisor/"))

@@ -18,7 +18,7 @@ from typing import IO, NoReturn
 
 from supervisor.adapters.git.bundle import Bundle, BundleLimits, open_plain, read_bundle
 from supervisor.adapters.git.process import Bounds, Finished, git, run
-from supervisor.errors import Hostile
+from supervisor.errors import GitFailed, Hostile
 
 BOUNDS = Bounds()
 #: what is rescued is taken whole, however long that takes
@@ -111,6 +111,8 @@ class _Quarantine:
 
 
 def _refuse_unread(done: Finished) -> NoReturn:
+    if done.lacks_room:
+        raise GitFailed(done.sentence)
     reason = "bundle-bomb" if done.was_bounded else "bundle-broken"
     raise Hostile(f"the bundle does not verify: {done.sentence}", reason=reason)
 

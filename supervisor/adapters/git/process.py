@@ -17,6 +17,10 @@ from supervisor.errors import GitFailed
 CONFIG = Path(__file__).with_name("gitconfig")
 MAX_OUTPUT = 64 * 2**20
 DEADLINE = 60.0
+#: how a shell says that there is no such program, or none that it may run
+NOT_STARTED = (126, 127)
+#: in git's words, what is wrong with the disk and not with what is read
+DISK = (b"No space left on device", b"Read-only file system", b"Disk quota exceeded")
 
 #: set above any repository's own configuration, which may name programs to run
 _OVERRIDES = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false"}
@@ -70,6 +74,11 @@ class Finished:
         return self.code < 0 or b"ut of memory" in self.err or b"it printed too much" in self.err
 
     @property
+    def lacks_room(self) -> bool:
+        """Whether it failed because it could not write."""
+        return any(words in self.err for words in DISK)
+
+    @property
     def sentence(self) -> str:
         lines = [line for line in self.err.decode(errors="replace").splitlines() if line.strip()]
         said = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "".join(lines[-1:]))
@@ -95,21 +104,24 @@ async def run(
     env: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
 ) -> Finished:
-    """How git ended; GitFailed only if it did not end in time."""
+    """How git ended; GitFailed only if it could not be started, or did not end in time."""
     argv = ["git", "-C", str(where), *args]
     given = stdin if isinstance(stdin, bytes) else b""
-    process = await asyncio.create_subprocess_exec(
-        *(bounds.around(argv) if bounds else argv),
-        stdin=stdin
-        if not isinstance(stdin, bytes)
-        else asyncio.subprocess.PIPE
-        if stdin
-        else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment(env),
-        start_new_session=True,
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(bounds.around(argv) if bounds else argv),
+            stdin=stdin
+            if not isinstance(stdin, bytes)
+            else asyncio.subprocess.PIPE
+            if stdin
+            else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(env),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _not_started(error.strerror or str(error)) from error
     try:
         async with asyncio.timeout(timeout):
             _, out, err = await asyncio.gather(
@@ -120,9 +132,15 @@ async def run(
         raise GitFailed(f"git {args[0]} did not end within {timeout:g} seconds") from None
     finally:
         await _end(process)
+    if bounds and code in NOT_STARTED:
+        raise _not_started("it is not on PATH, or can't be run")
     if len(out) > MAX_OUTPUT:
         return Finished(args[0], code or -1, b"", b"fatal: it printed too much")
     return Finished(args[0], code, out, err)
+
+
+def _not_started(why: str) -> GitFailed:
+    return GitFailed(f"git can't be started: {why}", hint="install git where the daemon's PATH has it")
 
 
 async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
