@@ -88,8 +88,8 @@ class Running:
     def live(self) -> list[Attempt]:
         return [attempt for attempt in self.state.attempts.values() if attempt.stage is Stage.LIVE]
 
-    async def submit(self, batch: str = "batch") -> None:
-        repo = self.box.folder / "repo"
+    async def submit(self, batch: str = "batch", repo: Path | None = None) -> None:
+        repo = repo or self.box.folder / "repo"
         facts = await self.devices.store.inspect(repo)
         await self.devices.store.snapshot(repo, facts.head_sha, batch)
         tests, profile = self.box.work()

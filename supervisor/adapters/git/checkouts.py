@@ -45,7 +45,8 @@ async def inspect(repo: Path) -> RepoFacts:
     if kind[0] == b"true":
         raise Refused(f"{repo} is a bare repository", hint="give the path of a checkout of it")
     if kind[1] == b"true":
-        raise Refused(f"{repo} is a shallow clone", hint="run `git fetch --unshallow` in it first")
+        hint = f"run `git -C {repo} fetch --unshallow` first: agents get the whole history"
+        raise Refused(f"{repo} is a shallow clone", hint=hint)
     if kind[2] != b"sha1":
         raise Refused(f"{repo} uses {kind[2].decode()} object names", hint="only SHA-1 is supported")
     try:
@@ -67,6 +68,14 @@ async def _word(root: Path, *args: str) -> str:
 
 
 async def _dirty_paths(root: Path) -> tuple[str, ...]:
+    try:
+        return await _changed(root)
+    except GitFailed as failed:
+        hint = "see that `git status` works there for the daemon's user; a filter, such as git-lfs, may be missing"
+        raise Refused(f"what is uncommitted in {root} can't be told: {failed.message}", hint=hint) from failed
+
+
+async def _changed(root: Path) -> tuple[str, ...]:
     status = await git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
     entries = [entry[3:].decode(errors="replace") for entry in status.split(b"\0") if entry]
     return tuple(entries[:MANY])
