@@ -88,6 +88,8 @@ class Profile:
     retries: int = 1
     test_timeout_seconds: float = 120
     verify_runs: int = 2
+    #: evidence on a claim may take so many times as long as these runs; 0: none is gathered
+    evidence_factor: float = 2
     integrator: bool = True
     #: globs of what agents may edit (none: everything), and of what they may not whatever else is said
     allow_paths: tuple[str, ...] = ()

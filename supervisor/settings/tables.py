@@ -159,6 +159,7 @@ class ProfileTable(Table):
     retries: Annotated[int, Field(ge=0)] = 1
     test_timeout_seconds: Seconds = 120
     verify_runs: Annotated[int, Field(ge=0)] = 2
+    evidence_factor: Annotated[float, Field(ge=0)] = 2
     integrator: bool = True
     integrate_at: IntegrateAtTable = IntegrateAtTable()
     allow_paths: Words = ()

@@ -60,7 +60,7 @@ class Trial:
     def prepared(self) -> Path:
         return self.folder / "prepared"
 
-    async def run(self, *nodes: str, times: int = 1, instruments: Instruments = PLAIN) -> Run:
+    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
         """The command that agents are given, within `times` the time of one test. Of a file that is nobody's job all
         tests are run, also those that were not asked for at submit."""
         profile = self.batch.profile

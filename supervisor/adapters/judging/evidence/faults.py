@@ -1,0 +1,339 @@
+"""Small and drastic faults of Python code, where a test has reached it: what a test that can fail should notice.
+
+Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else.
+Small ones change one place: a condition, a comparison, a constant, a returned value, a call that is left out.
+
+Run as a program it reads a question on stdin, writes the faulty files into a folder, and prints what they are. It
+parses hostile code, so it is run in a process of its own.
+"""
+
+import ast
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LIE = "_said_otherwise"
+_LIE = f"""
+def {LIE}(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    if isinstance(value, str):
+        return value[::-1] + "?"
+    if isinstance(value, bytes):
+        return value[::-1] + b"?"
+    if isinstance(value, (list, tuple, set, frozenset, dict)) and type(value).__module__ == "builtins":
+        return type(value)()
+    return value
+"""
+#: what says something without returning it, by the last part of its name
+SPEAKING = ("print", "write", "echo", "secho", "writelines")
+_COMPARISONS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_OPERATIONS: Mapping[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    path: str
+    text: str
+    #: lines within functions, or of a program's own module, that the test has reached
+    reached: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    codes: tuple[Code, ...]
+    #: at most so many small ones
+    most: int
+    #: an empty folder for the faulty files
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    #: `tool/cli.py:12 returns None`
+    label: str
+    is_drastic: bool
+    #: the repository's files, and where their faulty content is
+    files: Mapping[str, str]
+
+
+# --- drastic
+
+
+class _Everywhere(ast.NodeTransformer):
+    """Gives every function that was reached another body."""
+
+    def __init__(self, reached: frozenset[int], change: Callable[[list[ast.stmt]], list[ast.stmt]]) -> None:
+        self.reached, self.change = reached, change
+        self.count = 0
+
+    def function[T: (ast.FunctionDef, ast.AsyncFunctionDef)](self, node: T) -> T:
+        if is_reached(node, self.reached):
+            self.count += 1
+            node.body = self.change(node.body)
+        return node
+
+    visit_FunctionDef = function  # noqa: N815
+    visit_AsyncFunctionDef = function  # noqa: N815
+
+
+class _Otherwise(ast.NodeTransformer):
+    """Alters what is returned or printed at lines that were reached."""
+
+    def __init__(self, reached: frozenset[int]) -> None:
+        self.reached = reached
+        self.count = 0
+
+    def lie(self, value: ast.expr) -> ast.expr:
+        self.count += 1
+        return ast.Call(ast.Name(LIE, ast.Load()), [value], [])
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        self.generic_visit(node)
+        if node.value is not None and node.lineno in self.reached:
+            node.value = self.lie(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        speaks = name in SPEAKING and node.args and not isinstance(node.args[0], ast.Starred)
+        if speaks and node.lineno in self.reached:
+            node.args[0] = self.lie(node.args[0])
+        return node
+
+
+def is_reached(node: ast.FunctionDef | ast.AsyncFunctionDef, reached: frozenset[int]) -> bool:
+    first = node.body[0].lineno
+    return any(line in reached for line in range(first, (node.end_lineno or first) + 1))
+
+
+def _raises(body: list[ast.stmt]) -> list[ast.stmt]:
+    return ast.parse('raise SystemError("it is broken")').body
+
+
+def _returns(body: list[ast.stmt]) -> list[ast.stmt]:
+    return ast.parse("pass").body
+
+
+def _is_program(tree: ast.Module, reached: frozenset[int]) -> bool:
+    """Whether lines outside of functions were reached: of a module these are noted when it is the program."""
+    return any(
+        each.lineno in reached
+        for each in tree.body
+        if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
+    )
+
+
+def _begin(tree: ast.Module) -> int:
+    """Where the first statement may stand: behind the docstring and what comes from the future."""
+    place = int(ast.get_docstring(tree) is not None)
+    while place < len(tree.body) and getattr(tree.body[place], "module", "") == "__future__":
+        place += 1
+    return place
+
+
+def _drastic(code: Code, kind: str) -> str | None:
+    """The file with this done to all that was reached; None: nothing of it is touched."""
+    tree = ast.parse(code.text)
+    if kind == "says something else":
+        altered = _Otherwise(code.reached)
+        altered.visit(tree)
+        count, start = altered.count, ast.parse(_LIE).body
+    else:
+        everywhere = _Everywhere(code.reached, _raises if kind == "raises" else _returns)
+        everywhere.visit(tree)
+        is_program = _is_program(tree, code.reached)
+        ending = 'raise SystemError("it is broken")' if kind == "raises" else "raise SystemExit(0)"
+        count, start = everywhere.count + is_program, ast.parse(ending).body if is_program else []
+    if not count:
+        return None
+    place = _begin(tree)
+    tree.body[place:place] = start
+    return _text(tree)
+
+
+# --- small
+
+
+type Change = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    line: int
+    what: str
+    change: Change
+
+
+def spots(tree: ast.Module, reached: frozenset[int]) -> Iterator[Spot]:
+    """Where code can be changed a little, in an order that is the same for equal trees."""
+    silent = {id(each) for node in ast.walk(tree) for each in _unspoken(node)}
+    for parent in ast.walk(tree):
+        for name, node in ast.iter_fields(parent):
+            many = node if isinstance(node, list) else [node]
+            for index, each in enumerate(many):
+                if isinstance(each, ast.AST) and getattr(each, "lineno", 0) in reached and id(each) not in silent:
+                    place = (parent, name, index if isinstance(node, list) else None)
+                    yield from _changes(each, place)
+
+
+def _unspoken(node: ast.AST) -> Iterator[ast.AST]:
+    """Docstrings and other bare strings, the parts of f-strings, and annotations."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield from node.values
+        yield from (each for value in node.values for each in ast.walk(value) if isinstance(each, ast.Constant))
+    for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+        if isinstance(annotation, ast.AST):
+            yield from ast.walk(annotation)
+
+
+type Place = tuple[ast.AST, str, int | None]
+
+
+def _put(place: Place, new: ast.AST) -> Change:
+    def change() -> None:
+        parent, name, index = place
+        if index is None:
+            setattr(parent, name, new)
+        else:
+            getattr(parent, name)[index] = new
+
+    return change
+
+
+def _changes(node: ast.AST, place: Place) -> Iterator[Spot]:
+    line: int = getattr(node, "lineno", 0)
+    match node:
+        case ast.If() | ast.While() | ast.IfExp():
+            negated = ast.UnaryOp(ast.Not(), node.test)
+            yield Spot(line, "asks the opposite", _put((node, "test", None), negated))
+        case ast.Compare(ops=[op]) if type(op) in _COMPARISONS:
+            other = ast.Compare(node.left, [_COMPARISONS[type(op)]()], node.comparators)
+            yield Spot(line, "compares otherwise", _put(place, other))
+        case ast.Constant(value=value) if (wrong := _other(value)) is not None:
+            yield Spot(line, f"has {wrong!r:.30} for {value!r:.30}", _put(place, ast.Constant(wrong)))
+        case ast.BinOp(op=op) if type(op) in _OPERATIONS and not _is_text(node):
+            yield Spot(line, "calculates otherwise", _put((node, "op", None), _OPERATIONS[type(op)]()))
+        case ast.Return(value=ast.expr()) if not _is_none(node.value):
+            yield Spot(line, "returns None", _put((node, "value", None), ast.Constant(None)))
+        case ast.Expr(value=ast.Call()) | ast.Raise():
+            what = "raises nothing" if isinstance(node, ast.Raise) else "leaves a call out"
+            yield Spot(line, what, _put(place, ast.Pass()))
+
+
+def _other(value: object) -> bool | int | float | str | None:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return f"{value}?"
+    return None
+
+
+def _is_text(node: ast.BinOp) -> bool:
+    return any(isinstance(each, ast.JoinedStr) or _is_str(each) for each in (node.left, node.right))
+
+
+def _is_str(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _small(code: Code) -> Iterator[tuple[Code, int, Spot]]:
+    for number, spot in enumerate(spots(ast.parse(code.text), code.reached)):
+        yield code, number, spot
+
+
+def _with(code: Code, number: int) -> str:
+    """The file with the spot of this number changed."""
+    tree = ast.parse(code.text)
+    for each, spot in enumerate(spots(tree, code.reached)):
+        if each == number:
+            spot.change()
+            break
+    return _text(tree)
+
+
+def _text(tree: ast.Module) -> str:
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+# --- all of them
+
+DRASTIC = ("raises", "does nothing", "says something else")
+
+
+def faults(codes: tuple[Code, ...], most: int) -> Iterator[tuple[str, bool, dict[str, str]]]:
+    """Drastic ones first; of the small ones some, spread over all that was reached, the same for the same code."""
+    readable = [code for code in codes if code.reached and _is_readable(code)]
+    for kind in DRASTIC:
+        files = {code.path: text for code in readable if (text := _drastic(code, kind)) is not None}
+        if files:
+            yield f"all that was reached {kind}", True, files
+    small = [each for code in readable for each in _small(code)]
+    small.sort(key=lambda each: hashlib.sha256(f"{each[0].path}\0{each[2].line}\0{each[2].what}".encode()).digest())
+    taken: set[tuple[str, int]] = set()
+    for code, number, spot in small:
+        if len(taken) < most and (code.path, spot.line) not in taken:
+            taken.add((code.path, spot.line))
+            yield f"{code.path}:{spot.line} {spot.what}", False, {code.path: _with(code, number)}
+
+
+def _is_readable(code: Code) -> bool:
+    try:
+        ast.parse(code.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
+    found: list[Fault] = []
+    for label, is_drastic, files in faults(wanted.codes, wanted.most):
+        kept: dict[str, str] = {}
+        for path, text in files.items():
+            file = Path(wanted.into) / f"{len(found)}-{len(kept)}"
+            file.write_text(text, errors="surrogateescape")
+            kept[path] = str(file)
+        found.append(Fault(label[:200].encode(errors="replace").decode(), is_drastic, kept))
+    sys.stdout.write(msgspec.json.encode(found).decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Notes which lines of a repository, which of its files and which of its programs a test uses, also in subprocesses.
+
+It is loaded twice: by `sitecustomize`, at the start of every interpreter that inherits PYTHONPATH, and by pytest, as
+a plugin. The repository is the folder in which the first interpreter starts. Notes are JSON lines in `seen`, beside
+this file, each written when it happens: a process that is killed has said all it did.
+
+A line is noted once for each process: `sys.monitoring` is told to forget it, so that it costs what it costs once.
+Before 3.12 `sys.settrace` does it, for code of the repository only. (For pytest: PYTEST_DONT_REWRITE.)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import threading
+from typing import Any
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NOTES = os.path.join(HERE, "seen")
+#: what a folder within a repository is called that holds other people's code
+FOREIGN = (".git", ".venv", "venv", "node_modules", "site-packages", "__pycache__")
+#: code with local variables: the body of a function, not of a module or a class
+FUNCTION = 0x1
+
+
+def _root() -> str:
+    """The first to ask decides."""
+    file = os.path.join(HERE, "root")
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
+            return opened.read()
+    except OSError:
+        root = os.path.realpath(os.getcwd())
+        with open(file, "w", encoding="utf-8", errors="surrogateescape") as opened:
+            opened.write(root)
+        return root
+
+
+class Notes:
+    """One file for all processes; appending a short line is atomic."""
+
+    def __init__(self) -> None:
+        import fcntl
+
+        low = os.open(NOTES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # High, where no program looks for its own files, and looked at each time: a daemon may close all it has.
+        self.fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 500)
+        os.close(low)
+        self.identity = self._identity()
+
+    def _identity(self) -> tuple[int, int]:
+        state = os.fstat(self.fd)
+        return state.st_dev, state.st_ino
+
+    def add(self, *what: Any) -> None:
+        try:
+            if self._identity() == self.identity:
+                os.write(self.fd, json.dumps(what).encode() + b"\n")
+        except (OSError, ValueError):
+            pass
+
+
+class Reaching:
+    def __init__(self) -> None:
+        self.root = _root()
+        self.start = os.getcwd()
+        self.notes = Notes()
+        self.places: dict[str, str | None] = {}
+        self.noted: set[Any] = set()
+        #: pytest reads files, and imports what it collects: none of this is what a test does
+        self.active = True
+        self.tool = -1
+
+    def place(self, path: str) -> str | None:
+        """Relative to the repository; None: it is no part of it."""
+        if path not in self.places:
+            full = os.path.realpath(os.path.join(self.start, path))
+            inside = full.startswith(self.root + os.sep) and not path.startswith("<")
+            relative = full[len(self.root) + 1 :] if inside else ""
+            foreign = set(relative.split(os.sep)[:-1]).intersection(FOREIGN)
+            self.places[path] = relative if inside and not foreign else None
+        return self.places[path]
+
+    # --- lines
+
+    def begin(self) -> None:
+        sys.addaudithook(self.heard)
+        monitoring = getattr(sys, "monitoring", None)
+        if monitoring is None:
+            if sys.gettrace() is None:
+                threading.settrace(self.called)
+                sys.settrace(self.called)
+            return
+        # The reporter of results has the fourth; the others have names, and may be wanted by the tests.
+        free = [number for number in (3, 5, 2) if monitoring.get_tool(number) is None]
+        if not free:
+            return
+        self.tool = free[0]
+        monitoring.use_tool_id(self.tool, "reaching")
+        monitoring.register_callback(self.tool, monitoring.events.PY_START, self.entered)
+        monitoring.register_callback(self.tool, monitoring.events.LINE, self.reached)
+        monitoring.set_events(self.tool, monitoring.events.PY_START)
+
+    def again(self) -> None:
+        """What was reached while nobody took notes may be reached again."""
+        self.active = True
+        if self.tool >= 0:
+            sys.monitoring.restart_events()
+
+    def entered(self, code: Any, offset: int) -> Any:
+        monitoring = sys.monitoring
+        if self.place(code.co_filename) is not None:
+            monitoring.set_local_events(self.tool, code, monitoring.events.LINE)
+        return monitoring.DISABLE
+
+    def reached(self, code: Any, line: int) -> Any:
+        if self.active:
+            is_main = not code.co_flags & FUNCTION and sys._getframe(1).f_globals.get("__name__") == "__main__"
+            self.line(code, line, is_main)
+        return sys.monitoring.DISABLE
+
+    def line(self, code: Any, line: int, is_main: bool) -> None:
+        kind = "body" if code.co_flags & FUNCTION or is_main else "import"
+        place = self.place(code.co_filename)
+        if place is not None and line and (key := (place, line, kind)) not in self.noted:
+            self.noted.add(key)
+            self.notes.add("line", *key)
+
+    def called(self, frame: Any, event: str, argument: Any) -> Any:
+        return self.stepped if self.place(frame.f_code.co_filename) is not None else None
+
+    def stepped(self, frame: Any, event: str, argument: Any) -> Any:
+        if event == "line" and self.active:
+            self.line(frame.f_code, frame.f_lineno, frame.f_globals.get("__name__") == "__main__")
+        return self.stepped
+
+    # --- files and programs
+
+    def heard(self, event: str, arguments: Any) -> None:
+        if event not in _HEARD or not self.active:
+            return
+        try:
+            _HEARD[event](self, *arguments)
+        except Exception:  # what a test does goes on, whatever it is that can't be noted
+            return
+
+    def opened(self, path: Any, mode: Any, flags: int) -> None:
+        if isinstance(path, (str, bytes, os.PathLike)) and not flags & (os.O_WRONLY | os.O_RDWR):
+            full = os.path.join(os.getcwd(), os.fsdecode(path))
+            place = self.place(full)
+            if place is not None and not place.endswith((".py", ".pyc")) and place not in self.noted:
+                self.noted.add(place)
+                self.notes.add("open", place)
+
+    def popen(self, executable: Any, args: Any, cwd: Any, env: Any) -> None:
+        if isinstance(env, dict):
+            env["PYTHONPATH"] = _with_us(env.get("PYTHONPATH"))
+        elif env is None:
+            os.environ["PYTHONPATH"] = _with_us(os.environ.get("PYTHONPATH"))
+        words = [os.fsdecode(each) for each in ([args] if isinstance(args, (str, bytes)) else args)]
+        self.started(os.fsdecode(executable or words[0]), words[1:], cwd, (env or os.environ).get("PATH"))
+
+    def execed(self, path: Any, args: Any, env: Any) -> None:
+        words = [os.fsdecode(each) for each in args]
+        self.started(os.fsdecode(path), words[1:], None, (env or os.environ).get("PATH"))
+
+    def system(self, command: Any) -> None:
+        self.started("sh", ["-c", os.fsdecode(command)], None, os.environ.get("PATH"))
+
+    def started(self, program: str, args: list[str], cwd: Any, path: Any) -> None:
+        """The program, and what it is given that may be one: a script, or the words of a shell's command."""
+        words = [program, *args]
+        if "-c" in args[:1] and len(args) > 1:
+            try:
+                words += shlex.split(args[1], comments=True)
+            except ValueError:
+                words += args[1].split()
+        folder = os.path.join(os.getcwd(), os.fsdecode(cwd or ""))
+        for word in words[:100]:
+            found = os.path.join(folder, word)
+            if not os.path.isfile(found) and word and os.sep not in word and not word.startswith("-"):
+                found = shutil.which(word, path=path) or found
+            # Not where a link leads: what lies in the repository is what is started.
+            full = os.path.join(os.path.realpath(os.path.dirname(found)), os.path.basename(found))
+            if full.startswith(self.root + os.sep) and os.path.isfile(full):
+                how = "itself" if word == program else os.path.basename(program)
+                self.notes.add("run", full[len(self.root) + 1 :], how)
+
+
+def _with_us(path: Any) -> Any:
+    if isinstance(path, bytes):
+        return path
+    parts = [each for each in (path or "").split(os.pathsep) if each]
+    return os.pathsep.join(parts if HERE in parts else [HERE, *parts])
+
+
+_HEARD: dict[str, Any] = {
+    "open": Reaching.opened,
+    "subprocess.Popen": Reaching.popen,
+    "os.exec": Reaching.execed,
+    "os.posix_spawn": Reaching.execed,
+    "os.system": Reaching.system,
+}
+
+REACHING = Reaching()
+REACHING.begin()
+
+
+def pytest_configure(config: Any) -> None:
+    REACHING.active = False
+
+
+def pytest_runtest_protocol(item: Any) -> None:
+    if not REACHING.active:
+        REACHING.again()
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    REACHING.active = False

@@ -1,0 +1,123 @@
+"""What the probes in a run have noted: lines, files and programs of the repository, and who asked what is hidden.
+
+The code under trial runs beside the probes and may write what it likes here: it is bounded, and of the files that it
+names those count that are in the commit. Nobody is believed who says to have reached much; that is for the faults.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 16 * 2**20
+MAX_ASKED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Somebody looked for something that tells a test from a user's run."""
+
+    what: str
+    path: str
+    line: int
+    #: it was there, and was hidden
+    was_hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    #: lines within functions, or of a program's own module, by file
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    #: files whose code was imported, or run
+    modules: frozenset[str] = frozenset()
+    #: files that were read, code excluded
+    opened: frozenset[str] = frozenset()
+    #: programs that were started, and by which other program, or "itself"
+    programs: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Sign, ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing of it is used; what is only imported is not."""
+        return not (any(self.lines.values()) or self.opened or self.programs)
+
+    def only(self, files: frozenset[str]) -> "Seen":
+        """Of these files; a program may be one that was built, but not an interpreter."""
+        return Seen(
+            {path: lines for path, lines in self.lines.items() if path in files},
+            self.modules & files,
+            self.opened & files,
+            {path: how for path, how in self.programs.items() if path in files or _is_built(path)},
+            self.asked,
+        )
+
+
+_INTERPRETERS = ("python", "pip", "pytest", "py.test", "uv", "activate", "coverage", "tox", "ruff", "mypy")
+
+
+def _is_built(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return "/bin/" in f"/{path}" and not name.startswith(_INTERPRETERS)
+
+
+def read_seen(folder: Path) -> Seen:
+    """Of a folder in which probes have run. Blocking."""
+    lines: defaultdict[str, set[int]] = defaultdict(set)
+    modules: set[str] = set()
+    opened: set[str] = set()
+    programs: dict[str, str] = {}
+    for note in _notes(folder / "seen"):
+        match note:
+            case ["line", str(path), int(line), str(kind)] if _is_inside(path):
+                modules.add(path)
+                if kind == "body":
+                    lines[path].add(line)
+            case ["open", str(path)] if _is_inside(path):
+                opened.add(path)
+            case ["run", str(path), str(how)] if _is_inside(path):
+                programs.setdefault(path, how)
+    reached = {path: frozenset(found) for path, found in lines.items()}
+    return Seen(reached, frozenset(modules), frozenset(opened), programs, tuple(_asked(folder))[:MAX_ASKED])
+
+
+def _is_inside(path: str) -> bool:
+    return not path.startswith("/") and ".." not in path.split("/") and "\0" not in path and len(path) < 1000
+
+
+def _asked(folder: Path) -> Iterator[Sign]:
+    known = set()
+    for note in _notes(folder / "asked"):
+        match note:
+            case [str(what), str(path), int(line), bool(was_hidden)]:
+                sign = Sign(what[:100], path[:300], line, was_hidden)
+                if sign not in known:
+                    known.add(sign)
+                    yield sign
+
+
+def _notes(file: Path) -> Iterator[list[Any]]:
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(MAX_BYTES)
+    except OSError:
+        return
+    for line in text.splitlines():
+        try:
+            note = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(note, list):
+            yield note
+
+
+def ranges(path: str, lines: frozenset[int] | set[int]) -> list[str]:
+    """`tool/cli.py:10-14`, as people name places."""
+    found: list[list[int]] = []
+    for line in sorted(lines):
+        if found and line <= found[-1][1] + 1:
+            found[-1][1] = line
+        else:
+            found.append([line, line])
+    return [f"{path}:{a}" if a == b else f"{path}:{a}-{b}" for a, b in found]
