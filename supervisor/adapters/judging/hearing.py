@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.judging.baselines import Baselines, file_of, tests_in
-from supervisor.adapters.judging.evidence.asking import Findings, ask_all
+from supervisor.adapters.judging.evidence.asking import Findings, ask_all, remaining
 from supervisor.adapters.judging.evidence.contents import contents, names
 from supervisor.adapters.judging.evidence.facts import refusals
 from supervisor.adapters.judging.evidence.inquiry import Inquiry
@@ -14,9 +15,12 @@ from supervisor.adapters.judging.reports import cases_of, function_of
 from supervisor.adapters.judging.runs import Run
 from supervisor.adapters.judging.trial import Trial
 from supervisor.adapters.judging.works import Changes
+from supervisor.flow.judged import Doubt
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
 from supervisor.model.job import Job, Verification
+
+MAX_DOUBT = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Hearing:
     bare: Path
     trial: Trial
     baselines: Baselines
+    #: what policy can't be certain of
+    doubted: tuple[Doubt, ...] = ()
     #: plain runs of its test
     runs: list[Run] = field(default_factory=list)
     #: its file at the base, and now; None: it was not run
@@ -57,6 +63,12 @@ class Hearing:
     @property
     def counted(self) -> str:
         return f"passed {self.passed} of {len(self.runs)}"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What policy asks and no run answers, then what runs ask."""
+        found = (*remaining(self.doubted, self.findings.settled), *self.findings.doubts)
+        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
 
     @property
     def evidence(self) -> Evidence:

@@ -12,13 +12,14 @@ Verifications have slots of their own, so that they never take the machine from 
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.judging.baselines import Baselines
 from supervisor.adapters.judging.hearing import Hearing
-from supervisor.adapters.judging.inspecting import Question, inspect
+from supervisor.adapters.judging.inspecting import Objections, Question, objections
 from supervisor.adapters.judging.reports import cases_of
 from supervisor.adapters.judging.running import environment
 from supervisor.adapters.judging.runs import Run
@@ -26,6 +27,7 @@ from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
 from supervisor.adapters.judging.writing import WritingJudge
 from supervisor.adapters.layout import Layout
+from supervisor.flow.judged import Breach
 from supervisor.flow.policy import Allowed, kind_of
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
@@ -63,13 +65,14 @@ class ProvingJudge:
 
     async def _work(self, batch: Batch, job: Job) -> Verdict:
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number)
-        if refusal := await self._refusal(batch, job, work):
-            return _rejected(job, "refused", refusal)
+        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number, job.test)
+        said = await self._said(batch, job, work)
+        if said.breaches:
+            return _rejected(job, "refused", _few(said.breaches))
         if job.claim not in SUCCESSES:
             return _rejected(job, "unverified", f"its agent calls it {job.claim}")
         async with self._trials.trial(batch, job.head, _name(batch, job)) as trial:
-            hearing = Hearing(batch, job, work, bare, trial, self._baselines)
+            hearing = Hearing(batch, job, work, bare, trial, self._baselines, said.doubts)
             try:
                 rejection = await hearing.rejection()
             finally:
@@ -78,15 +81,15 @@ class ProvingJudge:
             return _verified(hearing)
         runs, passed = len(hearing.runs), hearing.passed
         verdict = _rejected(job, rejection.verification, rejection.reason, runs=runs, passed=passed)
-        return replace(verdict, doubts=hearing.findings.doubts, evidence=hearing.evidence)
+        return replace(verdict, doubts=hearing.doubts, evidence=hearing.evidence)
 
-    async def _refusal(self, batch: Batch, job: Job, work: Changes) -> str:
+    async def _said(self, batch: Batch, job: Job, work: Changes) -> Objections:
+        """What policy says without a run."""
         allowed = Allowed(batch.profile.allow_paths, batch.profile.deny_paths)
         kinds = tuple(commit.kind for commit in work.commits)
         home = self._layout.state_dir
-        breaches = await inspect(Question(work.files, job.test, allowed, kinds), environment(home, home, {}))
-        more = f" (and {len(breaches) - 3} more)" if len(breaches) > 3 else ""
-        return "; ".join(map(str, breaches[:3])) + more
+        question = Question(work.files, job.test, allowed, kinds, work.base)
+        return await objections(question, environment(home, home, {}))
 
     # --- no work
 
@@ -124,6 +127,11 @@ def _rejected(job: Job, verification: Verification, reason: str, *, runs: int = 
     return Verdict(Outcome.FAILED, detail, verification, reason, runs, passed)
 
 
+def _few(breaches: Sequence[Breach]) -> str:
+    more = f" (and {len(breaches) - 3} more)" if len(breaches) > 3 else ""
+    return "; ".join(map(str, breaches[:3])) + more
+
+
 def _verified(hearing: Hearing) -> Verdict:
     job, before = hearing.job, hearing.before
     relabelled, notes = {}, []
@@ -140,7 +148,7 @@ def _verified(hearing: Hearing) -> Verdict:
         passed=hearing.passed,
         failed_before=_failed(before, job.test),
         relabelled=relabelled,
-        doubts=hearing.findings.doubts,
+        doubts=hearing.doubts,
         evidence=hearing.evidence,
     )
 

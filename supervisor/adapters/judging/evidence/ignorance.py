@@ -13,7 +13,7 @@ async def ask(inquiry: Inquiry) -> Shown:
     hidden = await inquiry.experiment(None, "reach", "hide")
     inquiry.after = await inquiry.seen(hidden)
     if hidden.passed:
-        return Shown(doubts=_curious(inquiry, inquiry.after.asked))
+        return Shown(doubts=_curious(inquiry, inquiry.after.asked), settles=("ignorance",))
     seen = await inquiry.experiment(None, "reach")
     if not seen.passed:
         inquiry.after = None

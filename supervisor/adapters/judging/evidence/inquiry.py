@@ -37,8 +37,8 @@ class Shown:
     doubts: tuple[str, ...] = ()
     #: why the claim can't be true; it begins with the name of the question
     refusal: str = ""
-    #: doubts of policy on what the test checks are answered: it still notices what it noticed
-    is_settled: bool = False
+    #: which doubts of policy it answers: the name of the question, or the files that they are about
+    settles: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

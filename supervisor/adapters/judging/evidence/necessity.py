@@ -23,12 +23,13 @@ async def ask(inquiry: Inquiry) -> Shown:
         doubt = f"its test passes without {named}, too: nothing shows what {_this(paths)} for"
         return Shown(Necessity(unexplained=tuple(paths)), (doubt,))
     if len(paths) == 1:
-        return Shown(Necessity(needed=tuple(paths)))
+        return Shown(Necessity(needed=tuple(paths)), settles=tuple(paths))
     needed, unexplained = await _sorted(inquiry, paths)
     left = [path for path in paths if path not in (*needed, *unexplained)]
     not_tried = f"no time was left for {_named(left)}" if left else ""
     doubts = (f"its test passes without {_named(unexplained)}, too: nothing shows what {_this(unexplained)} for",)
-    return Shown(Necessity(tuple(needed), tuple(unexplained), not_tried), doubts if unexplained else ())
+    shown = Necessity(tuple(needed), tuple(unexplained), not_tried)
+    return Shown(shown, doubts if unexplained else (), settles=tuple(needed))
 
 
 async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], list[str]]:

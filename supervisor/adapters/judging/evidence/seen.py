@@ -39,9 +39,9 @@ class Seen:
     asked: tuple[Sign, ...] = ()
 
     @property
-    def is_idle(self) -> bool:
-        """Nothing of it is used; what is only imported is not."""
-        return not (any(self.lines.values()) or self.opened or self.programs)
+    def runs(self) -> bool:
+        """Something of the repository is executed, and not only imported."""
+        return any(self.lines.values()) or bool(self.programs)
 
     def only(self, files: frozenset[str]) -> "Seen":
         """Of these files; a program may be one that was built, but not an interpreter."""

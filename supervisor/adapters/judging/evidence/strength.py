@@ -26,6 +26,9 @@ MOST_DRASTIC = 8
 #: of fewer faults nothing follows
 FEWEST = 2
 MOST_NAMED = 20
+#: and so many are shown to the test as it was; where it is better all are, within so many times the allowance
+MOST_COMPARED = 8
+MOST_TIMES = 3
 MOST_PROGRAMS = 3
 
 #: addresses, times, numbers of processes and temporary names
@@ -76,15 +79,16 @@ async def _judged(
         what = ", ".join(each.label for each in drastic[:4])
         return Shown(strength, refusal=f"strength: its test passes all of {len(drastic)} drastic faults: {what}")
     past = Past(inquiry)
-    missed = [each for each in survived if await past.notices(each)]
-    missed = [each for each in missed if not await _caught_beside(inquiry, each)]
+    asked = survived[:MOST_COMPARED]
+    missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
     if missed:
-        before = sum([await past.notices(each) for each in tried])
+        before = await past.counted(tried)
         named = "; ".join(each.label for each in missed[:3])
-        doubt = f"its test catches {caught} of {len(tried)} faults, the test before caught {before}; not: {named}"
+        old = f"{before} of the same" if before is not None else f"{len(missed)} of those that it passes"
+        doubt = f"its test catches {caught} of {len(tried)} faults, the test before caught {old}; not: {named}"
         return Shown(replace(strength, caught_before=before), (doubt,))
-    was_green = inquiry.old is not None and inquiry.old.passed
-    return Shown(strength, is_settled=was_green and len(tried) > FEWEST)
+    is_whole = inquiry.old is not None and inquiry.old.passed and asked == survived
+    return Shown(strength, settles=("strength",) if is_whole and len(tried) > FEWEST else ())
 
 
 class Past:
@@ -102,6 +106,15 @@ class Past:
         if trouble.label not in self._known:
             self._known[trouble.label] = _answer(await self._run(trouble)) != self._usual
         return self._known[trouble.label]
+
+    async def counted(self, troubles: Sequence[Trouble]) -> int | None:
+        """How many of these it notices; None: that takes too long."""
+        count = 0
+        for each in troubles:
+            if self._inquiry.spent > MOST_TIMES * self._inquiry.allowance:
+                return None
+            count += await self.notices(each)
+        return count
 
     async def _compares(self) -> bool:
         """A test that fails must do so in the same words each time."""
@@ -126,12 +139,13 @@ def _answer(run: Run) -> tuple[str, ...]:
 
 async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
     """By another test of its file: what it checked may have moved there."""
-    if inquiry.file_after is None:
+    if inquiry.file_after is None or inquiry.file_before is None:
         return False
-    usual = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
+    passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
+    if not (new := passed - inquiry.file_before.cases.keys()):
+        return False
     file = await inquiry.experiment(trouble.changed, before=trouble.before, node=inquiry.file)
-    old = set(inquiry.file_before.cases) if inquiry.file_before else set()
-    return any(file.cases[node].result == "failed" for node in usual - old if node in file.cases)
+    return any(file.cases[node].result == "failed" for node in new if node in file.cases)
 
 
 # --- faults
