@@ -48,6 +48,8 @@ class Court:
             pytest=(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "KEY": "credential:api-key"},
             test_timeout_seconds=20,
+            # What evidence shows is told in test_evidence.py.
+            evidence_factor=0,
         )
     )
 
