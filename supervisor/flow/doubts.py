@@ -48,9 +48,18 @@ def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -
 
 
 def standing(found: Iterable[Doubt], settled: Iterable[str] = ()) -> tuple[str, ...]:
-    """What is left for the reviewer when runs have settled some: `strength`, `ignorance`, `necessity`."""
-    answered = set(settled)
-    return tuple(each.sentence for each in found if each.settled_by not in answered or not each.settled_by)
+    """What is left for the reviewer when runs have settled some: `strength`, `ignorance`, files that are needed."""
+    answered = frozenset(settled)
+    return tuple(each.sentence for each in found if not _is_settled(each, answered))
+
+
+def _is_settled(doubt: Doubt, settled: frozenset[str]) -> bool:
+    if doubt.settled_by == "necessity":
+        return any(doubt.sentence.startswith(f"{path} ") for path in settled)
+    # The processes around a run can't be hidden from it.
+    if doubt.settled_by == "ignorance" and re.search(r"who started it|/proc", doubt.sentence):
+        return False
+    return doubt.settled_by in settled
 
 
 def _asked(files: list[FileChange], test: str, base: Base) -> Asked:

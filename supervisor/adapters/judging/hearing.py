@@ -7,7 +7,7 @@ from pathlib import Path
 
 from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.judging.baselines import Baselines, file_of, tests_in
-from supervisor.adapters.judging.evidence.asking import Findings, ask_all, remaining
+from supervisor.adapters.judging.evidence.asking import Findings, ask_all
 from supervisor.adapters.judging.evidence.contents import contents, names
 from supervisor.adapters.judging.evidence.facts import refusals
 from supervisor.adapters.judging.evidence.inquiry import Inquiry
@@ -15,6 +15,7 @@ from supervisor.adapters.judging.reports import cases_of, function_of
 from supervisor.adapters.judging.runs import Run
 from supervisor.adapters.judging.trial import Trial
 from supervisor.adapters.judging.works import Changes
+from supervisor.flow.doubts import standing
 from supervisor.flow.judged import Doubt
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
@@ -67,7 +68,7 @@ class Hearing:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What policy asks and no run answers, then what runs ask."""
-        found = (*remaining(self.doubted, self.findings.settled), *self.findings.doubts)
+        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts)
         return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
 
     @property
@@ -79,8 +80,9 @@ class Hearing:
 
 async def _runs(hearing: Hearing) -> Rejection | None:
     """In some cases it may have been skipped: whether that is new is for the facts to say."""
-    trial, test = hearing.trial, hearing.job.test
-    hearing.runs = [await trial.run(test) for _ in range(hearing.batch.profile.verify_runs)]
+    batch, job = hearing.batch, hearing.job
+    times = batch.cases_of(job.number)
+    hearing.runs = [await hearing.trial.run(job.test, times=times) for _ in range(batch.profile.verify_runs)]
     held = sum(run.held for run in hearing.runs)
     if not held:
         return Rejection("unverified", hearing.runs[0].why_not)

@@ -12,7 +12,6 @@ Verifications have slots of their own, so that they never take the machine from 
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,6 @@ from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.adapters.judging.works import Changes, read_work
 from supervisor.adapters.judging.writing import WritingJudge
 from supervisor.adapters.layout import Layout
-from supervisor.flow.judged import Breach
 from supervisor.flow.policy import Allowed, kind_of
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
@@ -68,7 +66,7 @@ class ProvingJudge:
         work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number, job.test)
         said = await self._said(batch, job, work)
         if said.breaches:
-            return _rejected(job, "refused", _few(said.breaches))
+            return _rejected(job, "refused", said.refusal)
         if job.claim not in SUCCESSES:
             return _rejected(job, "unverified", f"its agent calls it {job.claim}")
         async with self._trials.trial(batch, job.head, _name(batch, job)) as trial:
@@ -98,7 +96,7 @@ class ProvingJudge:
         if _failed(before, job.test) is False:
             return Verdict(job.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
-            run = await trial.run(job.test)
+            run = await trial.run(job.test, times=batch.cases_of(job.number))
             await asyncio.to_thread(self._keep_log, batch, job, trial)
         # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
         if run.passed or run.only_skipped:
@@ -125,11 +123,6 @@ def _rejected(job: Job, verification: Verification, reason: str, *, runs: int = 
     if job.claim not in SUCCESSES:
         return Verdict(job.claim, job.detail, verification, reason, runs, passed)
     return Verdict(Outcome.FAILED, detail, verification, reason, runs, passed)
-
-
-def _few(breaches: Sequence[Breach]) -> str:
-    more = f" (and {len(breaches) - 3} more)" if len(breaches) > 3 else ""
-    return "; ".join(map(str, breaches[:3])) + more
 
 
 def _verified(hearing: Hearing) -> Verdict:

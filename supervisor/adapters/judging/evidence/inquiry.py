@@ -135,8 +135,9 @@ class Inquiry:
             if before is not None:
                 before(checkout)
 
-        limit = self.batch.profile.test_timeout_seconds
-        times = min(1.0, (SLOWER * self.seconds + AND_SECONDS) / limit)
+        usual = self.file_after.seconds if node and self.file_after is not None else self.seconds
+        most = self.batch.cases_of(self.job.number)
+        times = min(most, (SLOWER * usual + AND_SECONDS) / self.batch.profile.test_timeout_seconds)
         instruments = Instruments(plugins=self._plugins(probes), before=prepare)
         run = await self.trial.run(node or self.test, times=times, instruments=instruments)
         self.spent += run.seconds
