@@ -43,5 +43,5 @@ def file_of(test: str) -> str:
 
 
 def tests_in(batch: Batch, test: str) -> int:
-    """How many jobs the file has: each of its tests may take the time of a test."""
-    return sum(file_of(each) == file_of(test) for each in batch.tests) or 1
+    """How many cases of the file are in the batch: each may take the time of a test."""
+    return batch.cases_in(each for each in batch.tests if file_of(each) == file_of(test)) or 1
