@@ -1,8 +1,9 @@
 """The one module that knows everyone: settings become devices, devices become a daemon."""
 
 import asyncio
+import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -44,9 +45,11 @@ from supervisor.observe.logs import narrate
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
 from supervisor.ports import Agents, Integrator
-from supervisor.settings import Settings, pool_specs, resolve
+from supervisor.settings import Settings, pool_specs, resolve, shown
 
 log = structlog.get_logger()
+
+type Origins = Callable[[], Mapping[str, str]]
 
 
 @asynccontextmanager
@@ -123,8 +126,17 @@ def mngr_settings(settings: Settings) -> MngrSettings:
 class Configuration:
     """The last good configuration. What can't be changed while agents live is only changed by a restart."""
 
-    def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
-        self.settings, self._load = settings, load
+    def __init__(self, settings: Settings, load: Callable[[], Settings], origins: Origins) -> None:
+        self.settings, self._load, self._origins = settings, load, origins
+        self._sources = self._named()
+
+    def _named(self) -> list[str]:
+        """Where its values come from."""
+        return list(dict.fromkeys(self._origins().values())) or ["defaults"]
+
+    def shown(self) -> dict[str, Any]:
+        path = os.environ.get("PATH", os.defpath)
+        return {"settings": shown(self.settings), "sources": self._sources, "path": path, "user": os.geteuid()}
 
     async def reload(self, loop: Loop) -> bool:
         """Whether anything is new. Raises Misconfigured, and the last good one stays."""
@@ -133,7 +145,7 @@ class Configuration:
         if new.model_dump(include=fixed) != self.settings.model_dump(include=fixed):
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings
-        self.settings = new
+        self.settings, self._sources = new, await asyncio.to_thread(self._named)
         events = await loop.inbox.ask(Configure(pool_specs(new)))
         log.info("configuration reloaded", changed=changed)
         return changed or bool(events)
@@ -142,12 +154,14 @@ class Configuration:
         return resolve(self.settings, name)
 
 
-def run(settings: Settings, load: Callable[[], Settings], *, accept_older: bool = False) -> int:
-    """Until a signal says stop. `load` reads the configuration again."""
-    return asyncio.run(_run(settings, load, accept_older=accept_older))
+def run(
+    settings: Settings, load: Callable[[], Settings], origins: Origins = dict, *, accept_older: bool = False
+) -> int:
+    """Until a signal says stop. `load` reads the configuration again, `origins` where its values come from."""
+    return asyncio.run(_run(settings, load, origins, accept_older=accept_older))
 
 
-async def _run(settings: Settings, load: Callable[[], Settings], *, accept_older: bool) -> int:
+async def _run(settings: Settings, load: Callable[[], Settings], origins: Origins, *, accept_older: bool) -> int:
     systemd = Systemd()
     async with opened(settings, accept_older=accept_older) as devices:
         supervisor = daemon(settings, devices)
@@ -156,7 +170,7 @@ async def _run(settings: Settings, load: Callable[[], Settings], *, accept_older
         await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if not running.done():
-            await _served(Configuration(settings, load), devices, supervisor, running, systemd)
+            await _served(Configuration(settings, load, origins), devices, supervisor, running, systemd)
         await running
     return 0
 
@@ -180,6 +194,7 @@ async def _served(
         profile=configuration.profile,
         reload=lambda: configuration.reload(supervisor.loop),
         facts=facts,
+        configuration=configuration.shown,
         proposal=partial(read_proposal, Layout(configuration.settings.state_dir)),
         problems=lambda: supervisor.watch.problems,
         strays=lambda: supervisor.watch.strays.left_alone,

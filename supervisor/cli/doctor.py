@@ -1,4 +1,8 @@
-"""`doctor`: whether this machine has what it takes, each with what to do if not."""
+"""`doctor`: whether this machine has what it takes, each with what to do if not.
+
+What is judged is the configuration of the daemon that runs, as it says itself: whoever asks may find another file,
+and has another PATH. Only where none runs, or a file is named, it is what is found here.
+"""
 
 import os
 import re
@@ -6,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -36,54 +40,83 @@ class Finding:
     hint: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    settings: "Settings"
+    #: where they come from, in words
+    source: str
+    #: of the daemon, if it runs; else ours
+    path: str
+    user: int
+    is_running: bool = False
+
+
 def doctor(
     ctx: typer.Context,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="The daemon's configuration.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Judge this, not the running daemon's.")] = None,
 ) -> None:
     """Look at all that agents and the daemon need. Exits 1 when something is missing.
 
     Example: supervisorctl doctor
     """
-    from supervisor.settings import load
-
     here = session.of(ctx)
-    settings = load(config)
-    findings = [found for look in _LOOKS for found in look(here, settings)]
+    judged = _judged(here, config)
+    findings = [found for look in _LOOKS for found in look(here, judged)]
     ok = all(found.state != "problem" for found in findings)
     lines = [f"{printing.paint(f'{f.state:<8}', _COLOURS[f.state])} {f.name:<10} {_text(f)}" for f in findings]
-    data = {"schema_version": 1, "ok": ok, "findings": [asdict(found) for found in findings]}
+    data = {"schema_version": 1, "ok": ok, "judged": judged.source, "findings": [asdict(found) for found in findings]}
     here.show(data, "\n".join(lines))
     raise typer.Exit(0 if ok else 1)
+
+
+def _judged(here: session.Session, config: Path | None) -> Judged:
+    from supervisor.settings import Settings, load, origins
+
+    if config is None:
+        try:
+            told = here.client.get("/v1/configuration")
+            settings = Settings.model_validate(told["settings"])
+            source = f"of the running daemon: {', '.join(told['sources'])}"
+            return Judged(settings, source, told["path"], told["user"], is_running=True)
+        except (SupervisorError, KeyError, ValueError):  # none runs, or one of another version
+            pass
+    found = f"of {', '.join(dict.fromkeys(origins(config).values())) or 'the defaults'}"
+    return Judged(load(config), found, os.environ.get("PATH", os.defpath), os.geteuid())
+
+
+def _configuration(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    yield Finding("config", "ok", f"judged is the configuration {judged.source}")
 
 
 def _text(found: Finding) -> str:
     return f"{printing.clean(found.message)}" + (f" — {found.hint}" if found.hint else "")
 
 
-def _python(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _python(here: session.Session, judged: Judged) -> Iterator[Finding]:
     version = sys.version.split()[0]
     yield Finding("python", "ok" if sys.version_info >= (3, 12) else "problem", version)
 
 
-def _mngr(here: session.Session, settings: "Settings") -> Iterator[Finding]:
-    said = _said([settings.mngr.command, "--version"], MNGR_SECONDS)
+def _mngr(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    command = judged.settings.mngr.command
+    said = _said([command, "--version"], MNGR_SECONDS, judged.path)
     if said is None:
         hint = "install imbue-mngr, or set `command` under [mngr] to where it is"
-        yield Finding("mngr", "problem", f"{settings.mngr.command} can't be run", hint)
+        yield Finding("mngr", "problem", f"{command} can't be run", hint)
         return
     found = re.search(r"(\d+)\.(\d+)", said)
     fits = found is not None and (int(found[1]), int(found[2])) >= (0, 2)
     yield Finding("mngr", "ok" if fits else "problem", said, "" if fits else "mngr 0.2 or later is needed")
 
 
-def _tools(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
     for name, flag in {"tmux": "-V", "git": "--version", "rsync": "--version"}.items():
-        said = _said([name, flag], TOOL_SECONDS)
+        said = _said([name, flag], TOOL_SECONDS, judged.path)
         hint = "" if said else f"install {name}: your package manager has it"
         yield Finding(name, "ok" if said else "problem", said or f"there is no {name}", hint)
 
 
-def _processes(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
     """By what the processes of a verification are ended."""
     from supervisor.adapters.judging.running import means_here
 
@@ -94,31 +127,33 @@ def _processes(here: session.Session, settings: "Settings") -> Iterator[Finding]
     yield Finding("processes", "ok", said[means_here()])
 
 
-def _state_dir(here: session.Session, settings: "Settings") -> Iterator[Finding]:
-    place = settings.state_dir
-    while not place.exists():
-        place = place.parent
-    if not os.access(place, os.W_OK):
+def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Of another user's daemon it can't be told from here whether it may write there; it runs, so it can."""
+    folder = judged.settings.state_dir
+    place = next(each for each in (folder, *folder.parents) if os.access(each, os.F_OK))
+    if not judged.is_running and not os.access(place, os.W_OK):
         hint = "run this as the daemon's user, or give another `state_dir`"
-        yield Finding("state", "problem", f"{settings.state_dir} can't be written to", hint)
+        yield Finding("state", "problem", f"{folder} can't be written to", hint)
         return
     free = shutil.disk_usage(place).free // 2**30
     hint = "" if free >= 5 else "agents' clones fill a disk: make room"
-    yield Finding("state", "warning" if hint else "ok", f"{settings.state_dir}, {free} GiB free", hint)
+    yield Finding("state", "warning" if hint else "ok", f"{folder}, {free} GiB free", hint)
 
 
-def _daemon(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _daemon(here: session.Session, judged: Judged) -> Iterator[Finding]:
     try:
         facts = here.client.get("/v1/version")
     except SupervisorError as error:
         yield Finding("daemon", "warning", error.message, error.hint)
         return
     yield Finding("daemon", "ok", f"version {facts.get('version')} answers on {here.client.path}")
+    if problem := (facts.get("mngr") or {}).get("problem"):
+        yield Finding("daemon", "problem", f"it can't use mngr: {problem}", "put that right and restart it")
     for entry in here.client.get("/v1/status")["attention"]:
         yield Finding("daemon", "warning", entry["message"])
 
 
-def _names(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
     hint = "call ours agent-supervisord and agent-supervisorctl, or install it in an environment of its own"
     try:
         yield Finding(
@@ -135,36 +170,46 @@ def _names(here: session.Session, settings: "Settings") -> Iterator[Finding]:
             yield Finding("names", "ok", "supervisord and supervisorctl are ours")
 
 
-def _claude(here: session.Session, settings: "Settings") -> Iterator[Finding]:
+def _claude(here: session.Session, judged: Judged) -> Iterator[Finding]:
     """Only where a profile uses it."""
     from supervisor.settings import resolve
 
+    settings = judged.settings
     profiles = [resolve(settings, name) for name in sorted({"default", *settings.profiles})]
     users = [profile for profile in profiles if profile.agent == "claude"]
     here_too = {pool.name for pool in settings.pools if pool.provider == "local"}
     if any(here_too & set(profile.pools) for profile in users):
-        yield _claude_program(settings)
+        yield _claude_program(judged)
     for profile in users:
         name = f"profile {profile.name}"
-        if not LOGINS & set(profile.env) and not (settings.mngr_home / ".claude" / ".credentials.json").exists():
+        if not LOGINS & set(profile.env) and _is_missing(settings.mngr_home / ".claude" / ".credentials.json"):
             hint = (
                 f'run `claude /login` with HOME={settings.mngr_home}, or give ANTHROPIC_API_KEY = "credential:NAME" '
                 "in `env`"
             )
             yield Finding("claude", "warning", f"{name} has no login that is known here", hint)
-        if os.geteuid() == 0 and SKIPS in profile.agent_args:
+        if judged.user == 0 and SKIPS in profile.agent_args:
             yield _claude_as_root(name, profile.env.get("IS_SANDBOX", "1"))
 
 
-def _claude_program(settings: "Settings") -> Finding:
+def _is_missing(path: Path) -> bool:
+    """What can't be looked at, because it is another user's, may be there."""
+    try:
+        return not path.exists()
+    except OSError:
+        return False
+
+
+def _claude_program(judged: Judged) -> Finding:
     """mngr's PATH is the daemon's."""
     from supervisor.boot import mngr_settings
 
-    program = shutil.which("claude", path=mngr_settings(settings).environment()["PATH"])
+    mngr = replace(mngr_settings(judged.settings), env={"PATH": judged.path})
+    program = shutil.which("claude", path=mngr.environment()["PATH"])
     if program is None:
         hint = "install it, or start the daemon with a PATH that has it"
         return Finding("claude", "warning", "there is no claude for the agents of this machine", hint)
-    said = _said([program, "--version"], TOOL_SECONDS)
+    said = _said([program, "--version"], TOOL_SECONDS, judged.path)
     return Finding("claude", "ok" if said else "warning", f"{program}: {said or 'it does not say its version'}")
 
 
@@ -176,8 +221,9 @@ def _claude_as_root(name: str, is_sandbox: str) -> Finding:
     return Finding("claude", "warning", f"{name}: its agents are root, and may do anything unasked", hint)
 
 
-_LOOKS: tuple[Callable[[session.Session, "Settings"], Iterator[Finding]], ...] = (
+_LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _python,
+    _configuration,
     _mngr,
     _tools,
     _processes,
@@ -188,11 +234,19 @@ _LOOKS: tuple[Callable[[session.Session, "Settings"], Iterator[Finding]], ...] =
 )
 
 
-def _said(argv: list[str], within: float) -> str | None:
+def _said(argv: list[str], within: float, path: str) -> str | None:
     """The first line, or None when it can't be run."""
+    if (program := shutil.which(argv[0], path=path)) is None:
+        return None
     try:
         done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=within, check=True, stdin=subprocess.DEVNULL
+            [program, *argv[1:]],
+            capture_output=True,
+            text=True,
+            timeout=within,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PATH": path},
         )
     except (OSError, subprocess.SubprocessError):
         return None

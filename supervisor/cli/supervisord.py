@@ -50,7 +50,8 @@ def _run(options: argparse.Namespace) -> int:
     load = partial(settings.load, options.config, flags)
     if options.salvage:
         return _salvage(load().state_dir)
-    return boot.run(load(), load, accept_older=options.accept_older_state)
+    origins = partial(settings.origins, options.config, flags)
+    return boot.run(load(), load, origins, accept_older=options.accept_older_state)
 
 
 def _salvage(state_dir: Path) -> int:

@@ -44,6 +44,8 @@ class Desk:
     files: Callable[[], AttemptFiles] = NoFiles
     #: for `version` and `doctor`: the daemon's version, state directory, mngr
     facts: Mapping[str, Any] = field(default_factory=dict)
+    #: for `doctor`: the settings that the daemon runs with, where they come from, and its PATH and user
+    configuration: Callable[[], Mapping[str, Any]] = dict
     #: what a writer's attempt came to, as JSON
     proposal: Callable[[AttemptKey], Awaitable[str | None]] = _nothing
     #: providers that can't be reached, and why

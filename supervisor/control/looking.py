@@ -39,6 +39,12 @@ async def version(desk: TheDesk) -> Response:
     return JSONResponse(snapshot.answer(desk.clock(), **desk.facts))
 
 
+@routes.get("/v1/configuration", **shape(messages.Dated))
+async def configuration(desk: TheDesk) -> Response:
+    """What the daemon runs with, without secrets."""
+    return JSONResponse(snapshot.answer(desk.clock(), **desk.configuration()))
+
+
 @routes.get("/v1/status", **shape(messages.Queue))
 async def status(desk: TheDesk) -> Response:
     """What is open, and what it runs on."""

@@ -7,6 +7,7 @@ key (`SUPERVISOR_MNGR__WARM=false`, `SUPERVISOR_PROFILES__OVERNIGHT__SLOTS=3`), 
 
 from supervisor.settings.loading import load, origins
 from supervisor.settings.profiles import pool_specs, resolve
+from supervisor.settings.showing import shown
 from supervisor.settings.tables import Settings
 
-__all__ = ["Settings", "load", "origins", "pool_specs", "resolve"]
+__all__ = ["Settings", "load", "origins", "pool_specs", "resolve", "shown"]

@@ -164,6 +164,25 @@ def test_doctor_looks_at_what_a_configuration_needs(e2e: E2e, file: None) -> Non
     expect(found).to_have_exit_code(1).stdout.to_contain("/nowhere/mngr can't be run")
 
 
+def test_doctor_judges_what_the_running_daemon_has(e2e: E2e, stage: Stage, file: None) -> None:
+    """Whoever asks may find another file, and have another environment: the daemon says what it runs with.
+
+    Tutorial block:
+        # is all there that the daemon and its agents need? each finding says what to do about it
+        supervisorctl doctor
+    """
+    e2e.run("printf '[profiles.default]\\nenv = { API_KEY = \"hunter2-horse\" }\\n' >> ~/supervisor.toml")
+    stage.start()
+    stage.uninstall_mngr()
+    found = e2e.run("supervisorctl doctor", comment="with another mngr in this environment")
+    expect(found).to_succeed().stdout.to_match("^ok +config +.* of the running daemon: file .*/supervisor.toml")
+    expect(found).stdout.to_match("^ok +mngr +mngr 0.3.0$")
+    e2e.run("curl -s --unix-socket $SUPERVISOR_SOCKET http://x/v1/configuration > told")
+    expect(stage.repo / "told").to_contain('"API_KEY":"(hidden)"')
+    named = e2e.run("supervisorctl doctor --config ~/supervisor.toml", comment="that of a file")
+    expect(named).to_have_exit_code(1).stdout.to_contain("judged is the configuration of file ")
+
+
 def test_start_with_it(e2e: E2e, stage: Stage, file: None) -> None:
     """The daemon has the pools of the file, and `daemon` is its process.
 

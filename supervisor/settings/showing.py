@@ -1,0 +1,26 @@
+"""What a daemon tells of its configuration: all of it, but for values that may be secrets."""
+
+from typing import Any
+
+from supervisor.e2e.secrets import SECRET_NAME
+from supervisor.settings.tables import Settings
+
+HIDDEN = "(hidden)"
+
+
+def shown(settings: Settings) -> dict[str, Any]:
+    """A table that makes the same settings again elsewhere: what the daemon's own environment decides stands in it,
+    and what nobody has said of a profile is left unsaid, because it is inherited."""
+    data = settings.model_dump(mode="json", exclude_unset=True)
+    data |= settings.model_dump(mode="json", include={"state_dir", "socket", "pools", "verify_slots"})
+    own = {"home": str(settings.mngr_home), "tmux_tmpdir": str(settings.tmux_tmpdir)}
+    data["mngr"] = data.get("mngr", {}) | own
+    for profile in data.get("profiles", {}).values():
+        for key in profile.keys() & {"env", "integrator_env"}:
+            profile[key] = {name: _shown(name, value) for name, value in profile[key].items()}
+    return data
+
+
+def _shown(name: str, value: str) -> str:
+    is_secret = SECRET_NAME.search(name) and not value.startswith(("credential:", "/"))
+    return HIDDEN if is_secret else value
