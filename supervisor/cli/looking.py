@@ -57,7 +57,7 @@ def _queue_text(data: dict[str, Any]) -> str:
         else []
     )
     if data["batches"]:
-        head = ("batch", "state", "jobs", "waiting", "at work", "over", "outcomes")
+        head = ("batch", "state", "jobs", "waiting", "at work", "checked", "over", "outcomes")
         parts.append(printing.table(head, [_batch_row(batch) for batch in data["batches"]]))
     else:
         parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
@@ -76,10 +76,11 @@ def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
     state = batch["state"] if batch["window_open"] else "outside its window"
     state = f"stopped: {batch['stopped']}" if batch["stopped"] else "paused" if batch["paused"] else state
     counts = printing.counts(batch["outcomes"])
-    return batch["id"], state, jobs["total"], jobs["queued"], at_work(jobs), over, counts
+    checked = jobs["collecting"] + jobs["verifying"]
+    return batch["id"], state, jobs["total"], jobs["queued"], batch["at_work"], checked, over, counts
 
 
-def at_work(jobs: dict[str, int]) -> int:
+def under_way(jobs: dict[str, int]) -> int:
     """How many of a batch's jobs neither wait nor are over."""
     return jobs["total"] - jobs["queued"] - jobs["done"] - jobs["cancelled"]
 

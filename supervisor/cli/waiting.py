@@ -7,7 +7,7 @@ import typer
 
 from supervisor.cli import session
 from supervisor.cli.arguments import BATCH, TIMEOUT
-from supervisor.cli.looking import at_work, batch_text
+from supervisor.cli.looking import batch_text, under_way
 from supervisor.cli.patience import Patience
 from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
@@ -46,7 +46,7 @@ def is_over(batch: dict[str, Any]) -> bool:
 def needs_a_person(batch: dict[str, Any]) -> bool:
     """It could go on, but not before somebody has seen to it, and nobody is at work any more."""
     is_held = batch["finished_at"] is None and batch["stopped"] not in (None, "budget")
-    return is_held and not at_work(batch["jobs"])
+    return is_held and not under_way(batch["jobs"])
 
 
 def code(batch: dict[str, Any]) -> int:

@@ -177,6 +177,8 @@ class BatchView(BaseModel):
     #: a batch that was sealed by an older version says nothing of what follows
     #: why no agent is started any more: by its budget for good, otherwise until a person has seen to it
     stopped: Literal["budget", "login", "credit"] | None = None
+    #: its agents at work
+    at_work: int = 0
     #: what partial integrations have made
     so_far: dict[str, Any] | None = None
     problems: list[str] = []

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from immutables import Map
 
-from supervisor.model.job import INTEGRATOR, Job, JobState
+from supervisor.model.job import AT_WORK, INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.usage import NOTHING, Usage
@@ -230,6 +230,12 @@ class Batch:
     def count(self, state: JobState) -> int:
         counted = self.counts.get(state, 0)
         return counted + (len(self.tests) - len(self.touched) if state is self.untouched else 0)
+
+    @property
+    def at_work(self) -> int:
+        """Its agents at work, the integrator's included."""
+        integrates = self.integrator is not None and self.integrator.state in AT_WORK
+        return sum(self.count(state) for state in AT_WORK) + integrates
 
     @property
     def is_spent(self) -> bool:

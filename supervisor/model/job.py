@@ -42,6 +42,10 @@ class JobState(StrEnum):
         return self in (JobState.DONE, JobState.CANCELLED)
 
 
+#: a job has an agent then, or is about to have one; later its work is looked after by the daemon alone
+AT_WORK = (JobState.LAUNCHING, JobState.RUNNING, JobState.PARKED)
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
     """The work of one attempt: under a ref of the daemon's own, with its agent, which is kept, or both."""

@@ -101,6 +101,7 @@ def summary(batch: Batch) -> View:
         "created_at": rfc3339(batch.created_at),
         "finished_at": rfc3339(batch.finished_at),
         "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
+        "at_work": batch.at_work,
         "outcomes": _outcomes(batch),
         "ledger": _ledger(batch),
         "tokens": _tokens(batch.usage),

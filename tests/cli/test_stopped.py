@@ -30,7 +30,7 @@ async def refuse(api: Served, batch: str, problem: str = "login") -> None:
 
 async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
     async with served(tmp_path, slots=2) as api:
-        batch = (await ctl(tmp_path, "submit", "--profile", "frugal", cwd=api.repo)).out.strip()
+        batch = (await ctl(tmp_path, "submit", "--profile", "frugal", "--per", "case", cwd=api.repo)).out.strip()
         waiting = asyncio.create_task(ctl(tmp_path, "wait", batch))
         following = asyncio.create_task(ctl(tmp_path, "follow", batch))
         await spend(api, batch, 1000)

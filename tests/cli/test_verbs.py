@@ -266,3 +266,14 @@ async def test_bash_completes_a_batch(tmp_path: Path) -> None:
             "bash", "-c", script + 'echo "${COMPREPLY[@]}"', env=env, stdout=asyncio.subprocess.PIPE
         )
         assert (await bash.communicate())[0] == b"kaaaa\n"
+
+
+async def test_status_counts_agents_at_work(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        batch = await api.submit(*TESTS)
+        await until(
+            "all three agents are at work", lambda: api.loop.state.batches[batch].count(JobState.RUNNING) == 3
+        )
+        head, row, *_ = (await ctl(tmp_path, "status")).out.splitlines()
+        assert head.split()[2:] == ["JOBS", "WAITING", "AT", "WORK", "CHECKED", "OVER", "OUTCOMES"]
+        assert row.split()[2:6] == ["3", "0", "3", "0"]
