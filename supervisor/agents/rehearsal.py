@@ -123,9 +123,8 @@ def sharpened(test: str) -> Json:
     """What `--scenario improve` does to any test, or to the first of a class or file: it says its promise."""
     path, _, inside = test.partition("::")
     name, source = re.sub(r"\[.*", "", inside).split("::")[-1], Path(path).read_text()
-    line, within = r"^( *)(?:async )?def ({})\(.*$", source.partition(f"class {name}")[2] or source
-    found = re.search(line.format(name), source, re.M) or re.search(line.format(r"test\w*"), within, re.M)
-    assert found is not None, f"no test {name} in {path}"
+    tries = (name, source), (r"test\w*", source.partition(f"class {name}")[2] or source)
+    found = next(m for each, text in tries for m in re.finditer(rf"^( *)(?:async )?def ({each})\(.*$", text, re.M))
     said = f"{found[1]}    # the promise: {found[2].replace('_', ' ')}"
     edit = {"path": path, "find": [found[0]], "replace": [found[0], said]}
     return {"kind": "IMPROVE_TEST", "subject": f"Say what {found[2]} promises", "edits": [edit]}
@@ -179,8 +178,7 @@ class Agent:
         done = shell(os.environ["SUPERVISOR_PUBLISH"])
         if "will be refused" in done.stdout:  # as this rehearsal wants it
             done = shell(os.environ["SUPERVISOR_PUBLISH"])
-        said = done.stdout.strip()
-        self.log.step(f"published. {said}" if done.returncode == 0 else f"publishing was refused: {said}")
+        self.log.step(("publishing was refused: " if done.returncode else "published. ") + done.stdout.strip())
         return done.returncode
 
     def crash(self) -> NoReturn:
