@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from supervisor.e2e.expectations import expect as expect
+    from supervisor.e2e.ptys import Size as Size
     from supervisor.e2e.result import CommandResult as CommandResult
     from supervisor.e2e.session import E2e as E2e
 
-_HOMES = {"expect": "expectations", "CommandResult": "result", "E2e": "session"}
-__all__ = ["CommandResult", "E2e", "expect"]
+_HOMES = {"expect": "expectations", "CommandResult": "result", "E2e": "session", "Size": "ptys"}
+__all__ = ["CommandResult", "E2e", "Size", "expect"]
 
 
 def __getattr__(name: str) -> object:

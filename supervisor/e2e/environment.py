@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sysconfig
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ def environment(home: Home, extra_names: Iterable[str] = ()) -> dict[str, str]:
     """Nothing of the developer's environment but the names of INHERITED and `extra_names`."""
     inherited = {name: os.environ[name] for name in (*INHERITED, *extra_names) if name in os.environ}
     return inherited | {
+        "PATH": _with_own_programs(inherited.get("PATH", os.defpath)),
         "HOME": str(home.home),
         "TMPDIR": str(home.tmp),
         "XDG_CONFIG_HOME": str(home.home / ".config"),
@@ -79,3 +81,9 @@ def environment(home: Home, extra_names: Iterable[str] = ()) -> dict[str, str]:
         "GIT_COMMITTER_NAME": "e2e",
         "GIT_COMMITTER_EMAIL": "e2e@example.invalid",
     }
+
+
+def _with_own_programs(path: str) -> str:
+    """A tool that is installed beside pytest is found also where its environment is not activated."""
+    own = sysconfig.get_path("scripts")
+    return path if own in path.split(os.pathsep) else f"{own}{os.pathsep}{path}"

@@ -4,11 +4,14 @@ import json
 import os
 import re
 import signal
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from supervisor.e2e import E2e
+from supervisor.e2e.environment import Home, environment
 from tests.waiting import until_sync
 
 OPTIONS = ("--e2e-dir=out", "-p", "no:asyncio", "-p", "no:schemathesis")
@@ -275,3 +278,14 @@ def test_plugin_is_inert_where_nothing_uses_it(pytester: pytest.Pytester) -> Non
     )
     pytester.runpytest_subprocess(*OPTIONS[1:]).assert_outcomes(passed=1)
     assert not Path(".test_output").exists()
+
+
+def test_tools_beside_pytest_are_found_without_an_activated_environment(e2e: E2e) -> None:
+    own, path = sysconfig.get_path("scripts"), os.environ["PATH"]
+    try:
+        os.environ["PATH"] = "/usr/bin:/bin"
+        assert environment(Home(e2e.home))["PATH"] == f"{own}:/usr/bin:/bin"
+        os.environ["PATH"] = f"/usr/bin:{own}"
+        assert environment(Home(e2e.home))["PATH"] == f"/usr/bin:{own}", "its place on it is somebody's choice"
+    finally:
+        os.environ["PATH"] = path
