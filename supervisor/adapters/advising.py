@@ -14,7 +14,19 @@ import msgspec
 from supervisor.model.batch import Profile
 
 MODULES = (
-    *("answers", "asking", "cases", "checks", "doubts", "expectations", "judged", "names", "places", "policy"),
+    *(
+        "answers",
+        "asking",
+        "cases",
+        "checks",
+        "comparisons",
+        "doubts",
+        "expectations",
+        "judged",
+        "names",
+        "places",
+        "policy",
+    ),
     *("pytest_settings", "testcode", "tooling", "ways", "weakening"),
 )
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)

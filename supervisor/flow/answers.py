@@ -44,7 +44,17 @@ def asked(text: str, test: str) -> Asked:
     for node in (each for top in where for each in ast.walk(top) if isinstance(each, ast.expr)):
         if (value := literal(node)) is not None:
             values |= set(_forms(value[0]))
+        elif isinstance(node, ast.Call):
+            line = _line_of(node)
+            # also without the command, and without what comes before the command
+            values |= {form for start in range(len(line) - 1) for form in _forms(line[start:])}
     return Asked(frozenset(values))
+
+
+def _line_of(call: ast.Call) -> list[object]:
+    """What a program is given, word by word, where more than one is."""
+    given = [value[0] for each in call.args if (value := literal(each)) is not None]
+    return given if len(given) > 1 else []
 
 
 def _forms(value: object) -> Iterator[str]:
@@ -52,6 +62,7 @@ def _forms(value: object) -> Iterator[str]:
     yield repr(value)
     if isinstance(value, list | tuple):
         yield from (repr(list(value)), repr(tuple(value)), repr(str(value)), repr(str(list(value))))
+        yield repr(" ".join(map(str, value)))
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield from (repr(float(value)), repr(str(value)), *([repr(int(value))] if value == int(value) else []))
     if isinstance(value, str) and len(value) < 400:
@@ -123,32 +134,46 @@ def _told(node: ast.AST, known: Asked) -> str:
         question, body = node.test, [node.body]
     else:
         return ""
-    values = [each for each in ast.walk(question) if isinstance(each, ast.expr) and _is_known(each, known.telling)]
+    compared = list(_compared(question))
+    values = [each for each in compared if _is_known(each, known.telling)]
     whole = [each for each in values if isinstance(each, ast.List | ast.Tuple) and len(each.elts) > 1]
-    several = isinstance(question, ast.pattern) and len(values) > 1
+    odd = {ast.dump(each) for each in values if _is_odd(each)}
     answered = any(_is_known(each, known.values) for each in _given(body))
-    if whole or several or (values and answered) or (answered and _has_odd_number(question)):
+    if whole or len(odd) > 1 or (answered and (values or any(map(_is_odd, compared)))):
         return ast.unparse(question)[:80]
     return ""
 
 
-def _has_odd_number(node: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.Constant) and type(each.value) is int and abs(each.value) > 2 for each in ast.walk(node)
-    )
+def _compared(question: ast.AST) -> Iterator[ast.expr]:
+    """Values that something is compared with as they are; not those that it is computed with."""
+    for node in ast.walk(question):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        if isinstance(node, ast.MatchValue):
+            sides = [node.value]
+        yield from (each for each in sides if literal(each) is not None)
 
 
-def _given(body: list[ast.AST]) -> Iterator[ast.expr]:
-    """What is returned or printed there."""
-    for node in (each for top in body for each in ast.walk(top)):
-        if isinstance(node, ast.Return) and node.value is not None:
-            yield node.value
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
-            "print",
-            "write",
-            "echo",
-        ):
-            yield from node.args
+def _is_odd(node: ast.expr) -> bool:
+    """It is no word, as a command or an option is: a rare number, or a text with figures or spaces."""
+    value = literal(node)
+    if value is None or isinstance(value[0], bool):
+        return False
+    if isinstance(value[0], int | float):
+        return abs(value[0]) > 2
+    return isinstance(value[0], str) and bool(re.search(r"[\d ]", value[0]))
+
+
+def _given(body: list[ast.AST], *, deep: bool = False) -> Iterator[ast.expr]:
+    """What is returned or printed there; `deep`: also under further conditions."""
+    for top in body:
+        if isinstance(top, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match) and not deep:
+            continue
+        for node in ast.walk(top):
+            name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Return) and node.value is not None:
+                yield node.value
+            elif isinstance(node, ast.Call) and name in ("print", "write", "echo", "exit"):
+                yield from node.args
     yield from (top for top in body if isinstance(top, ast.expr))
 
 
@@ -159,9 +184,9 @@ def _is_known(node: ast.expr, values: frozenset[str]) -> bool:
 
 def _constant_functions(path: str, before: ast.Module, after: ast.Module, known: Asked) -> Iterator[Doubt]:
     """Functions that know what they computed before."""
-    old = {node.name: [*_given([*node.body])] for node in ast.walk(before) if isinstance(node, FUNCTIONS)}
+    old = {node.name: [*_given([*node.body], deep=True)] for node in ast.walk(before) if isinstance(node, FUNCTIONS)}
     for node in (each for each in ast.walk(after) if isinstance(each, FUNCTIONS) and each.name in old):
-        was, now = old[node.name], [*_given([*node.body])]
+        was, now = old[node.name], [*_given([*node.body], deep=True)]
         if sum(map(_is_computed, now)) >= sum(map(_is_computed, was)):
             continue
         said = {ast.dump(each) for each in was}
@@ -186,5 +211,6 @@ def _of_text(change: FileChange, known: Asked) -> Iterator[Doubt]:
         asks = re.search(r"\b(if|case|when|switch|match)\b|==|\?", line) or line.strip().endswith(")")
         words = re.findall(r"[\w.:-]+", line)
         near = " ".join(new[number : number + 3])
-        if asks and sum(word in values for word in words) > 1 and re.search(r"echo|print|return|puts|=>|;;", near):
+        is_given = any(" " in each and each in line for each in values) or sum(word in values for word in words) > 1
+        if asks and is_given and re.search(r"echo|print|return|puts|log|write|=>|;;", near):
             yield Doubt(f"{change.path}: answers what the test asks by heart: {line.strip()[:80]}")

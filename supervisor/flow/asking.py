@@ -26,7 +26,7 @@ _ASKING: dict[str, tuple[str, str]] = {
         ("sys.gettrace", "sys.getprofile", "sys.settrace", "sys.setprofile"), ("who looks on", "ignorance")
     ),
     **dict.fromkeys(("os.getppid", "psutil.Process"), ("who started it", "ignorance")),
-    **dict.fromkeys(("atexit.register", "os._exit"), ("how the process ends", "")),
+    **dict.fromkeys(("os._exit", "os.abort"), ("how the process ends", "")),
     "sys.modules": ("which modules are loaded", "ignorance"),
     "sys.meta_path": ("how modules are found", ""),
     "sys.orig_argv": ("what was started", "ignorance"),
@@ -44,12 +44,15 @@ def asking(path: str, before: ast.Module, after: ast.Module) -> Iterator[Doubt]:
 
 def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
     names = Names(tree)
+    unsaid = _unsaid(tree)
     for node in ast.walk(tree):
+        if id(node) in unsaid:
+            continue
         if isinstance(node, ast.Attribute | ast.Name):
             if isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(node, ast.Attribute):
                 owner = names.dotted(node.value)
                 top = owner.partition(".")[0]
-                if top in names.imported or owner in names.meant.values():
+                if top not in _SET_BY_ALL and (top in names.imported or owner in names.meant.values()):
                     yield f"replaces `{owner}.{node.attr}`", ""
             if found := _ASKING.get(names.dotted(node)):
                 yield f"asks {found[0]}: `{names.dotted(node)}`", found[1]
@@ -59,7 +62,8 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield from _words(node.value)
         elif isinstance(node, ast.Compare):
             text = ast.unparse(node)
-            if _PLACES.search(text) and isinstance(node.ops[0], ast.In | ast.NotIn | ast.Eq | ast.NotEq):
+            written = any(isinstance(each, ast.Constant) for each in [node.left, *node.comparators])
+            if _PLACES.search(text) and written and isinstance(node.ops[0], ast.In | ast.NotIn | ast.Eq | ast.NotEq):
                 yield f"asks where it runs: `{text[:80]}`", ""
         elif (
             isinstance(node, ast.Subscript) and names.dotted(node.value) == "sys.argv" and literal(node.slice) == (0,)
@@ -74,6 +78,21 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
             given = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
             if given and all(each is not None and literal(each) in ((True,), (False,)) for each in given):
                 yield f"has an `{node.name}` that always says the same", ""
+
+
+#: modules that are set up by their attributes
+_SET_BY_ALL = {"logging", "warnings", "locale"}
+
+
+def _unsaid(tree: ast.Module) -> set[int]:
+    """Texts that nothing is done with, and the question by which every program begins."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found.add(id(node.value))
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == "__name__":
+            found |= {id(each) for each in node.comparators}
+    return found
 
 
 def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from supervisor.flow.names import FUNCTIONS, Names, always, is_constant, truth
-from supervisor.flow.ways import FAILED, PASSED, UNTRIED, Walk, Ways, inside, says_so
+from supervisor.flow.ways import FAILED, PASSED, UNTRIED, Walk, Ways, inside, is_lazy, says_so
 
 _CHECK = re.compile(
     r"_*(assert|expect|verify|check(?!_call$|_output$)|raises|warns|fail|should)|(no_)?(fn|re_)match_lines?|raise_for_"
@@ -41,7 +41,7 @@ class Conduct:
     vain: int = 0
     #: nothing gets there, or a failure is swallowed
     dead: int = 0
-    #: failures are caught, and something is done about them
+    #: failures are caught and something is done about them, or functions are made that run later
     caught: int = 0
     calls: frozenset[str] = field(default=frozenset())
 
@@ -75,6 +75,7 @@ class Checks:
                 alive.append(Check(node, sure=UNTRIED not in ends))
         ends = everything.on | everything.returned
         sure = ends <= {PASSED} or any(says_so(each, self.names) for each in found)
+        caught += sum(is_lazy(each) for statement in body for each in ast.walk(statement))
         return Conduct(tuple(alive), bool(alive) and sure, vain, dead, caught, frozenset(self.callees(body)))
 
     def callees(self, body: list[ast.stmt]) -> Iterator[str]:
@@ -86,9 +87,9 @@ class Checks:
 
     def found(self, body: Iterable[ast.AST]) -> Iterator[ast.AST]:
         for node in inside(body):
-            if (isinstance(node, ast.Assert) and not always(node.test)) or (
-                isinstance(node, ast.Call) and self.is_check(node)
-            ):
+            is_check = isinstance(node, ast.Call) and self.is_check(node)
+            is_assertion = isinstance(node, ast.Assert) and not always(node.test)
+            if is_check or is_assertion or says_so(node, self.names):
                 yield node
 
     def is_check(self, call: ast.Call) -> bool:

@@ -130,6 +130,9 @@ def _of_tests(path: str, before: TestCode, after: TestCode) -> Iterator[Doubt]:
     for name, old in before.tests.items():
         if (new := after.tests.get(name)) is not None:
             yield from _of_test(f"{path}::{name}", old, new)
+    for name in before.others.keys() & after.others.keys():
+        if ast.dump(before.others[name].node) != ast.dump(after.others[name].node):
+            yield Doubt(f"{path}: `{name}`, which tests use, does otherwise", "strength")
     for text, sentence in sorted((_replaced(after) - _replaced(before)).keys()):
         yield Doubt(f"{path} {sentence}: `{text}`", "strength")
     for name, value in before.constants.items():
@@ -146,9 +149,28 @@ def _of_test(where: str, old: Function, new: Function) -> Iterator[Doubt]:
             yield Doubt(f"{where}: the values of {each.case} are not written out any more", "strength")
     for text in sorted(set(new.wrapped) - set(old.wrapped)):
         yield Doubt(f"{where} is wrapped by `@{text[:80]}`", "strength")
+    for text in sorted(set(_made_up(new)) - set(_made_up(old))):
+        yield Doubt(f"{where}: gives `{text}` a value of its own before it looks at it")
     if not keeps_promise(old.docstring, new.docstring):
         said, was = (_clipped(" ".join(each.split())) for each in (new.docstring, old.docstring))
         yield Doubt(f"{where}: promises {said} where it promised {was}")
+
+
+def _made_up(function: Function) -> Iterator[str]:
+    """Of a result that is looked at: what the test puts there itself."""
+    looked_at = {
+        ast.unparse(each)
+        for check in function.conduct.checks
+        for each in ast.walk(check.node)
+        if isinstance(each, ast.Attribute)
+    }
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node) in looked_at:
+            yield ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setattr") and len(node.args) > 2:
+            name = literal(node.args[1])
+            text = f"{ast.unparse(node.args[0])}.{name[0] if name else ''}"
+            yield from [text] if text in looked_at else []
 
 
 def _replaced(code: TestCode) -> Counter[tuple[str, str]]:

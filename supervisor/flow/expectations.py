@@ -5,33 +5,28 @@ changes nothing; names of loops and columns are numbered, so that another name c
 """
 
 import ast
-import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
 from supervisor.flow.checks import is_checked_run
+from supervisor.flow.comparisons import (
+    LOSSY,
+    UNITTEST,
+    conjuncts,
+    exactly,
+    guards,
+    last_name,
+    rank_of,
+    roots_of,
+    sides,
+)
 from supervisor.flow.names import FUNCTIONS, literal
 from supervisor.flow.testcode import Function, TestCode, assigned_once
+from supervisor.flow.ways import says_so
 
-#: how much a comparison says: the very value, a part of it, something of it, nearly nothing
-EXACT, PART, LOOSE, EITHER = 3, 2, 1, 0
 _DEEPEST = 6
 _LONGEST = 2000
-_OPERATORS: Mapping[type[ast.cmpop], int] = {ast.Eq: EXACT, ast.Is: EXACT, ast.In: PART, ast.NotIn: PART}
-_PARTIAL = ("match", "contain", "in", "regex", "startswith", "endswith", "search", "count", "like")
-_UNITTEST: Mapping[str, type[ast.cmpop]] = {
-    "assertEqual": ast.Eq,
-    "assertEquals": ast.Eq,
-    "assertListEqual": ast.Eq,
-    "assertDictEqual": ast.Eq,
-    "assertIs": ast.Is,
-    "assertIn": ast.In,
-    "assertNotIn": ast.NotIn,
-    "assertNotEqual": ast.NotEq,
-    "assertGreater": ast.Gt,
-    "assertLess": ast.Lt,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +40,19 @@ class Expectation:
     subject: str
     #: of what it looks at: the names that are called or asked there, and the values that are written out
     roots: frozenset[str]
-    inputs: frozenset[str]
+    inputs: tuple[str, ...]
+    #: the attributes that it asks for, and the kinds of expressions that it is made of
+    made_of: frozenset[str]
+    #: values that functions of the same file give in its place
+    behind: frozenset[str]
     operator: str
     rank: int
     #: the value that is expected, in a tuple; None: it is not written out
     expected: tuple[object] | None
     #: what is expected is a column or a parameter, and comes from elsewhere
     is_general: bool
+    #: functions in it that make different things alike
+    lossy: frozenset[str]
     sure: bool
     #: all values that are written in its function
     around: frozenset[str]
@@ -67,12 +68,46 @@ def expectations(path: str, code: TestCode) -> Iterator[Expectation]:
         for check in function.conduct.checks:
             for test in reader.predicates(check.node):
                 yield reader.expectation(f"{path}::{name}", test, check.sure, around)
+        if any(says_so(check.node, code.names) for check in function.conduct.checks):
+            for test in guards(function.node, code.names):
+                yield reader.expectation(f"{path}::{name}", test, True, around)
 
 
 def written(node: ast.AST) -> frozenset[str]:
     """Every value that is written out there, and the parts of those that have parts."""
     found = (literal(each) for each in ast.walk(node) if isinstance(each, ast.expr))
     return frozenset(repr(value[0]) for value in found if value is not None)
+
+
+def _inputs(node: ast.AST) -> tuple[str, ...]:
+    """Values that are written there, in their order; of a list or a tuple, what it holds."""
+    value = literal(node) if isinstance(node, ast.expr) else None
+    if value is not None and not isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set):
+        return (repr(value[0]),)
+    return tuple(each for child in ast.iter_child_nodes(node) for each in _inputs(child))
+
+
+#: what an expression may have more of and still say the same of the same thing
+_PLAIN = (
+    ast.Call,
+    ast.Attribute,
+    ast.Name,
+    ast.Constant,
+    ast.List,
+    ast.Tuple,
+    ast.keyword,
+    ast.expr_context,
+    ast.Starred,
+)
+
+
+def _made_of(node: ast.AST) -> frozenset[str]:
+    inside = list(ast.walk(node))
+    attributes = {f".{each.attr}" for each in inside if isinstance(each, ast.Attribute)}
+    called = {
+        f".{each.func.attr}" for each in inside if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)
+    }
+    return frozenset(attributes - called) | {type(each).__name__ for each in inside if not isinstance(each, _PLAIN)}
 
 
 class _Reader:
@@ -93,15 +128,17 @@ class _Reader:
     # --- checks as comparisons
 
     def predicates(self, node: ast.AST) -> Iterator[ast.expr]:
+        if says_so(node, self.code.names):
+            return
         if isinstance(node, ast.Assert):
-            yield from _conjuncts(node.test)
+            yield from conjuncts(node.test)
         elif isinstance(node, ast.Call):
             name = self.code.names.dotted(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
             if is_checked_run(node, self.code.names):
                 code = ast.Attribute(node, "returncode", ast.Load())
                 yield ast.Compare(code, [ast.Eq()], [ast.Constant(0)])
-            elif name in _UNITTEST and len(node.args) >= 2:
-                yield ast.Compare(node.args[0], [_UNITTEST[name]()], [node.args[1]])
+            elif name in UNITTEST and len(node.args) >= 2:
+                yield ast.Compare(node.args[0], [UNITTEST[name]()], [node.args[1]])
             elif name == "assertTrue" and node.args:
                 yield node.args[0]
             elif not (isinstance(node.func, ast.Name) and node.func.id in self.code.others):
@@ -109,25 +146,43 @@ class _Reader:
 
     def expectation(self, where: str, test: ast.expr, sure: bool, around: frozenset[str]) -> Expectation:
         whole = self.resolved(test, _DEEPEST)
-        subject, operator, expected = _sides(whole)
+        subject, operator, expected = sides(whole)
         numbers: dict[str, str] = {}
-        value = literal(_exactly(expected)) if expected is not None else None
+        value = literal(exactly(expected)) if expected is not None else None
         return Expectation(
             where=where,
             text=shown(test),
             key=_numbered(whole, numbers),
             subject=_numbered(subject, {}),
-            roots=frozenset(_roots(whole)),
-            inputs=written(subject),
+            roots=frozenset(roots_of(whole)) | self.behind(whole),
+            inputs=_inputs(subject),
+            made_of=_made_of(subject),
+            behind=self.behind_values(whole),
             operator=operator,
-            rank=_rank(whole, operator, expected),
+            rank=rank_of(whole, operator, expected),
             expected=value,
-            is_general=expected is not None and value is None and not set(_roots(expected)),
+            is_general=expected is not None and value is None and not set(roots_of(expected)),
+            lossy=frozenset(last_name(each.func) for each in ast.walk(subject) if isinstance(each, ast.Call)) & LOSSY,
             sure=sure,
             around=around,
         )
 
     # --- names
+
+    def called(self, node: ast.expr) -> list[ast.AST]:
+        """Functions of the same file that are called there, or given."""
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return [self.code.others[name].node for name in sorted(names & self.code.others.keys())]
+
+    def behind(self, node: ast.expr) -> frozenset[str]:
+        """What those take from other modules."""
+        names = self.code.names
+        inner = [each for function in self.called(node) for each in ast.walk(function)]
+        taken = [each for each in inner if isinstance(each, ast.Name) and each.id in names.imported]
+        return frozenset(root for each in taken for root in roots_of(ast.Name(names.dotted(each), ast.Load())))
+
+    def behind_values(self, node: ast.expr) -> frozenset[str]:
+        return frozenset().union(*(written(function) for function in self.called(node)))
 
     def resolved(self, node: ast.expr, depth: int) -> ast.expr:
         return _Resolving(self, depth).visit(deepcopy(node))  # type: ignore[no-any-return]
@@ -154,85 +209,26 @@ class _Resolving(ast.NodeTransformer):
         return ast.Name(self.reader.code.names.dotted(node), ast.Load())
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        node.keywords = [each for each in node.keywords if each.arg != "check"]
+        node.keywords = [each for each in node.keywords if each.arg not in _AROUND]
         return self.generic_visit(node)  # type: ignore[return-value]
+
+
+#: how a program is run, and not what it is given
+_AROUND = {
+    "check",
+    "timeout",
+    "text",
+    "capture_output",
+    "encoding",
+    "errors",
+    "universal_newlines",
+    "stdout",
+    "stderr",
+}
 
 
 def _is_fixture(node: ast.AST) -> bool:
     return isinstance(node, FUNCTIONS) and any("fixture" in ast.unparse(each) for each in node.decorator_list)
-
-
-# --- comparisons
-
-
-def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        for value in test.values:
-            yield from _conjuncts(value)
-    else:
-        yield test
-
-
-def _sides(test: ast.expr) -> tuple[ast.expr, str, ast.expr | None]:
-    """What is looked at, how, and what is expected of it. A value that is written out is what is expected."""
-    match test:
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            name = type(operator).__name__
-            if isinstance(operator, ast.In | ast.NotIn):
-                return (left, name + "s", right) if literal(right) is not None else (right, name, left)
-            swaps = literal(_exactly(left)) is not None and literal(_exactly(right)) is None
-            return (right, name, left) if swaps else (left, name, right)
-        case ast.Call(func=func, args=args) if _name(func) in (
-            "raises",
-            "assertRaises",
-            "assertRaisesRegex",
-            "warns",
-        ):
-            match_ = next((each.value for each in test.keywords if each.arg == "match"), ast.Constant(""))
-            kind = ast.unparse(args[0]) if args else ""
-            return ast.Name(_name(func), ast.Load()), f"raises {kind}", match_
-        case ast.Call(func=func, args=args) if args and _name(func) != "isinstance":
-            found = [each for each in args if literal(each) is not None]
-            return test, f"call {_name(func)}", found[0] if found else None
-    return test, "", None
-
-
-def _exactly(node: ast.expr) -> ast.expr:
-    """Of `approx(4)`: 4."""
-    is_near = (
-        isinstance(node, ast.Call) and _name(node.func) == "approx" and len(node.args) == 1 and not node.keywords
-    )
-    return node.args[0] if is_near and isinstance(node, ast.Call) else node
-
-
-def _rank(test: ast.expr, operator: str, expected: ast.expr | None) -> int:
-    names = {_name(each) for each in ast.walk(test) if isinstance(each, ast.Attribute | ast.Name)}
-    if isinstance(test, ast.BoolOp):
-        return EITHER
-    is_near = isinstance(expected, ast.Call) and bool(expected.keywords)
-    if "ANY" in names or is_near:
-        return LOOSE
-    if isinstance(test, ast.Compare):
-        in_several = operator == "Ins"
-        return LOOSE if in_several else _OPERATORS.get(type(test.ops[0]), LOOSE)
-    if operator.startswith("raises"):
-        return LOOSE if operator.endswith(("Exception", "raises ")) else EXACT
-    if isinstance(test, ast.Call) and expected is not None:
-        return PART if any(word in operator.lower().split("_") or word in operator for word in _PARTIAL) else EXACT
-    return LOOSE
-
-
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "").rpartition(".")[2]
-
-
-def _roots(node: ast.AST) -> Iterator[str]:
-    """What is asked: its name, whichever module it was taken from; neither built-in functions nor columns."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and not each.id.startswith("_"):
-            package, _, last = each.id.rpartition(".")
-            if package or not hasattr(builtins, last):
-                yield f"{package.partition('.')[0]}:{last}"
 
 
 def _numbered(node: ast.expr, numbers: dict[str, str]) -> str:

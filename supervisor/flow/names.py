@@ -12,6 +12,10 @@ class Names:
         self.meant: dict[str, str] = {}
         #: names of modules, and what was taken out of them
         self.imported: set[str] = set()
+        #: context managers of this file that keep errors to themselves
+        self.swallowing = {
+            node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _keeps_errors(node)
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 self.meant |= {each.asname: each.name for each in node.names if each.asname}
@@ -28,6 +32,12 @@ class Names:
         if isinstance(node, ast.Attribute) and (before := self.dotted(node.value)):
             return f"{before}.{node.attr}"
         return ""
+
+
+def _keeps_errors(node: ast.ClassDef) -> bool:
+    exits = [each for each in node.body if isinstance(each, FUNCTIONS) and each.name in ("__exit__", "__aexit__")]
+    returned = [each.value for end in exits for each in ast.walk(end) if isinstance(each, ast.Return)]
+    return any(isinstance(value, ast.Constant) and bool(value.value) for value in returned)
 
 
 def literal(node: ast.AST) -> tuple[object] | None:

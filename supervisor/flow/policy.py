@@ -20,7 +20,9 @@ What it can't be certain of is a doubt (`flow/doubts.py`), or is left to the run
 """
 
 import builtins
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from supervisor.flow import tooling
@@ -110,9 +112,17 @@ def _tests(change: FileChange, may_change_scope: bool) -> Iterator[Breach]:
 
 
 def keeps_promise(old: str, new: str) -> bool:
-    """What was promised is still said, word by word; more may be promised."""
-    words = iter(new.lower().replace(".", " ").replace(",", " ").split())
-    return all(word in words for word in old.lower().replace(".", " ").replace(",", " ").split())
+    """What was promised is still said, word by word, but for how a word is written; more may be promised."""
+    was, now = (re.findall(r"[\w'`-]+", text.lower()) for text in (old, new))
+    if len(was) == len(now):
+        return all(_is_same_word(one, other) for one, other in zip(was, now, strict=True))
+    words = iter(now)
+    return all(word in words for word in was)
+
+
+def _is_same_word(one: str, other: str) -> bool:
+    is_typo = one.isalpha() and other.isalpha() and min(len(one), len(other)) > 3
+    return one == other or (is_typo and SequenceMatcher(None, one, other).ratio() >= 0.75)
 
 
 def _marks(path: str, before: TestCode, after: TestCode) -> Iterator[Breach]:

@@ -35,8 +35,19 @@ class Ways:
 
 
 def says_so(node: ast.AST, names: Names) -> bool:
-    """`pytest.fail(…)`"""
+    """`pytest.fail(…)`, `assert False` and `raise AssertionError`: a test that says by itself when it fails."""
+    if isinstance(node, ast.Assert):
+        return is_constant(node.test) and not truth(node.test)
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return raised is not None and names.dotted(raised) == "AssertionError"
     return isinstance(node, ast.Call) and names.dotted(node.func).rpartition(".")[2] == "fail"
+
+
+def is_lazy(node: ast.AST) -> bool:
+    """A function whose call alone does nothing: a generator, or a coroutine."""
+    inside = [each for each in ast.walk(node) if isinstance(each, ast.Yield | ast.YieldFrom)]
+    return isinstance(node, ast.AsyncFunctionDef) or (isinstance(node, ast.FunctionDef) and bool(inside))
 
 
 class Walk:
@@ -80,7 +91,8 @@ class Walk:
                 return self.cases(node, states)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 inner = self.block(node.body, states)
-                return Ways(on=inner.on | inner.returned, fails=inner.fails)
+                later = states if is_lazy(node) else _NONE
+                return Ways(on=inner.on | inner.returned | later, fails=inner.fails)
             case ast.ClassDef():
                 return Ways(on=states)
         return self.plain(node, states)
@@ -88,7 +100,7 @@ class Walk:
     def plain(self, node: ast.AST, states: frozenset[str]) -> Ways:
         """Cases: it holds the check; it ends the test; nothing of the kind."""
         checks = [each for each in inside([node]) if id(each) in self.wanted]
-        if any(isinstance(each, ast.Call) and says_so(each, self.names) for each in inside([node])):
+        if any(says_so(each, self.names) for each in inside([node])):
             return Ways(fails=bool(self.wanted))
         return Ways(on=frozenset({PASSED}), fails=True) if checks else Ways(on=states)
 
@@ -159,6 +171,8 @@ class Walk:
         if not isinstance(node, ast.Call):
             return False
         manager = self.names.dotted(node.func).rpartition(".")[2]
+        if manager in self.names.swallowing:
+            return True
         return manager in ("suppress", "raises") and any(
             self.names.dotted(each) in _CATCHES_ALL for each in node.args
         )

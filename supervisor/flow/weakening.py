@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from supervisor.flow.expectations import EXACT, PART, Expectation, clipped
+from supervisor.flow.comparisons import EXACT, PART
+from supervisor.flow.expectations import Expectation, clipped
 from supervisor.flow.judged import Doubt
 
 
@@ -47,19 +48,36 @@ def covers(new: Expectation, old: Expectation) -> bool:
     """Whether the new check can't pass where the old one fails, as far as that can be read."""
     if not (new.sure or not old.sure) or not (new.roots & old.roots or new.subject == old.subject):
         return False
+    if new.lossy - old.lossy:
+        return False
     if new.operator.startswith("raises") or old.operator.startswith("raises"):
         return new.operator == old.operator and new.rank >= old.rank and _contains(new.expected, old.expected)
     if new.subject == old.subject and new.operator == "Eq" and new.expected is not None:
         return _holds(old, new.expected[0])
-    same_inputs = old.inputs <= (new.inputs | (new.around if "_1" in new.subject else frozenset()))
     if new.is_general:
-        everything = old.inputs | ({repr(old.expected[0])} if old.expected else set())
+        everything = {*old.inputs, *([repr(old.expected[0])] if old.expected else [])}
         return new.rank >= old.rank and old.expected is not None and everything <= new.around
-    if new.expected is None or old.expected is None or not same_inputs or new.rank < old.rank:
+    if new.expected is None or old.expected is None or new.rank < old.rank or not _is_same_thing(new, old):
         return False
     if old.rank == PART or new.operator.startswith("call"):
         return _contains(new.expected, old.expected)
     return _text(new.expected[0]) == _text(old.expected[0])
+
+
+def _is_same_thing(new: Expectation, old: Expectation) -> bool:
+    """Whether both look at the same, in another way: the same values are given in the same order, the same part of
+    the result is asked for, and nothing is put in between that could make up an answer."""
+    if "_1" in new.subject:
+        same_inputs = set(old.inputs) <= {*new.inputs, *new.around}
+    elif new.operator.startswith("call"):
+        left = iter(new.inputs)
+        same_inputs = all(each in left for each in old.inputs)
+    else:
+        same_inputs = old.inputs == tuple(each for each in new.inputs if each in old.inputs or each not in old.behind)
+        same_inputs = same_inputs and not set(new.inputs) & ({repr(old.expected[0])} if old.expected else set())
+    kinds = {each for each in new.made_of if not each.startswith(".")}
+    asked = {each for each in old.made_of if each.startswith(".")}
+    return same_inputs and kinds <= old.made_of and asked <= new.made_of
 
 
 def _holds(old: Expectation, value: object) -> bool:
@@ -125,7 +143,12 @@ def _otherwise(old: Expectation, new: Expectation) -> Doubt:
         assert old.expected is not None
         assert new.expected is not None
         return Doubt(f"{old.where}: expects {_value(new.expected[0])} where it expected {_value(old.expected[0])}")
-    asks_elsewhere = old.rank <= new.rank and old.expected == new.expected and old.expected is not None
+    asks_elsewhere = (
+        not new.lossy - old.lossy
+        and old.rank <= new.rank
+        and old.expected == new.expected
+        and old.expected is not None
+    )
     said, was = (new.text, old.text) if new.text != old.text else (clipped(new.key), clipped(old.key))
     return Doubt(f"{old.where}: checks `{said}` where it checked `{was}`", "strength" if asks_elsewhere else "")
 
