@@ -9,7 +9,15 @@ from pathlib import Path
 
 from supervisor.adapters.judging.running import PASSED_ON
 from supervisor.adapters.layout import OUTCOME, PLUGINS, PROMPT
-from supervisor.adapters.orders import CREDENTIAL, REPORTER, REPORTER_FILES, contract, reporting, run_command
+from supervisor.adapters.orders import (
+    CREDENTIAL,
+    REPORTER,
+    REPORTER_FILES,
+    claude_env,
+    contract,
+    reporting,
+    run_command,
+)
 from supervisor.model.batch import Batch
 
 #: what agents have of the daemon's environment besides
@@ -63,6 +71,7 @@ def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], socket:
         "HOME": str(places.home),
         "TMPDIR": str(places.temporary),
         **_mngr(places, batch, job),
+        **(claude_env("local") if batch.profile.agent == "claude" else {}),
         **contract(batch, job, 1, run_command(batch.profile, *nodes)),
         "SUPERVISOR_PROMPT": str(places.state / PROMPT),
         "SUPERVISOR_OUTCOME": str(places.state / OUTCOME),

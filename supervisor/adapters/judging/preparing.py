@@ -19,6 +19,7 @@ from supervisor.flow.policy import Allowed, may_edit
 _WHOLE = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}
 _IN_PART = {"pyproject.toml", "tox.ini", "setup.cfg"}
 _LARGEST = 2**20
+_IMPORTED = (".py", ".pyc", ".so")
 
 #: what pytest and the Python that starts it import before any plugin, if it lies first on the path
 _EARLY = """
@@ -59,13 +60,15 @@ class Base:
     def fronts(self, roots: Collection[str]) -> str:
         """A new file that would be imported in place of a module that pytest needs; "" if there is none."""
         for path in self._changed:
-            place = PurePosixPath(path)
             for root in roots:
-                if not place.is_relative_to(root):
+                inside = (
+                    PurePosixPath(path).relative_to(root).parts if PurePosixPath(path).is_relative_to(root) else ()
+                )
+                is_package = len(inside) == 2 and inside[1].startswith("__init__.")
+                if not (len(inside) == 1 or is_package) or not inside[-1].endswith(_IMPORTED):
                     continue
-                top = place.relative_to(root).parts[0]
-                is_new = self._tree_has(self._tried, path) and not self._tree_has(self._base, f"{root}/{top}")
-                if is_new and top.partition(".")[0] in EARLY and (top == place.name or "." not in top):
+                is_new = self._has(self._tried, path) and not self._has(self._base, path)
+                if is_new and inside[0].partition(".")[0] in EARLY:
                     return path
         return ""
 
@@ -80,8 +83,8 @@ class Base:
         return found.data if isinstance(found, pygit2.Blob) and found.size <= _LARGEST else None
 
     @staticmethod
-    def _tree_has(tree: pygit2.Tree, path: str) -> bool:
-        return str(PurePosixPath(path)) in tree
+    def _has(tree: pygit2.Tree, path: str) -> bool:
+        return path in tree
 
 
 def remove_bytecode(checkout: Path, base: Base) -> None:

@@ -8,8 +8,8 @@ from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.judging.reports import Case, Report, Session, cases_of
 from supervisor.adapters.judging.running import Ended
 
-#: how `timeout` says that it ended a program
-_TIMED_OUT = (124, 137)
+#: how `timeout` says that it ended a program; the second one a program that is killed says as well
+_TIMED_OUT, _KILLED = 124, 137
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Run:
     #: the nodes that were asked for
     asked: tuple[str, ...]
     seconds: float
+    #: the time that it had
+    limit: float
     #: for what instruments write; it goes with the trial
     folder: Path
     #: what was imported from the user's own checkout in place of the one that is tried, in a sentence
@@ -72,7 +74,7 @@ class Run:
         code, report = self.ended.code, self.report
         if self.ended.is_lost:
             return "it killed the process that watches over it"
-        if code is None or code in _TIMED_OUT:
+        if code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit):
             return "it does not end in time"
         if report.session is None:
             return f"pytest ended with {code} and no report{self._last(': ')}"

@@ -75,7 +75,7 @@ class Trial:
             seconds = time.monotonic() - began
             report = await asyncio.to_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
-        self.runs.append(Run(command, ended, report, nodes, seconds, stage.folder, stray))
+        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray))
         return self.runs[-1]
 
     @asynccontextmanager

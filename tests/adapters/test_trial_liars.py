@@ -1,0 +1,260 @@
+"""What code under trial does to look as if its test had passed, and what is seen of it."""
+
+from pathlib import Path
+
+import pytest
+
+from supervisor.adapters.judging.trial import Unready
+from tests.adapters.arena import APP, DOUBLE, TESTS, arena
+
+FIXED = APP.replace(" + 1", "")
+WRAPPER = (
+    "import functools\n\n\ndef quiet(test):\n    @functools.wraps(test)\n    def run():\n        pass\n\n"
+    "    return run\n"
+)
+#: of the report that was read before there was a reporter
+FORGED = '<testsuite><testcase classname="test_app" name="test_double"/></testsuite>'
+
+
+#: each by what it says of itself: the files it changes, and what must be told of it
+LIARS: dict[str, tuple[dict[str, str | bytes | None], str]] = {
+    "leaves when it is imported": (
+        {"app.py": f"import os\nos._exit(0)\n{APP}"},
+        "pytest ended with 0 before its session did",
+    ),
+    "leaves when it is called": (
+        {"app.py": "import os\n\n\ndef double(n):\n    os._exit(0)\n"},
+        "it fails: it was not run to its end",
+    ),
+    "leaves after the report that it could not change": (
+        {"app.py": f"import atexit, os\natexit.register(os._exit, 0)\n{APP}"},
+        "it fails: assert 5 == 4",
+    ),
+    "asks pytest to leave": (
+        {"app.py": "import pytest\n\n\ndef double(n):\n    pytest.exit('done', returncode=0)\n"},
+        "it fails: Exit: done",
+    ),
+    "ends the process by a signal": (
+        {"app.py": "import os, signal\n\n\ndef double(n):\n    os.kill(os.getpid(), signal.SIGKILL)\n"},
+        "it fails: it was not run to its end",
+    ),
+    "leaves by a thread": (
+        {
+            "app.py": "import os, threading, time\n\n\ndef double(n):\n"
+            "    threading.Thread(target=os._exit, args=(0,)).start()\n    time.sleep(60)\n"
+        },
+        "it fails: it was not run to its end",
+    ),
+    "leaves by a timer": (
+        {
+            "app.py": "import os, signal, time\n\n\ndef double(n):\n"
+            "    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))\n    signal.alarm(1)\n    time.sleep(60)\n"
+        },
+        "it fails: it was not run to its end",
+    ),
+    "writes a report of its own and leaves": (
+        {
+            "app.py": "import os, sys\nfrom pathlib import Path\n"
+            "for each in sys.argv:\n    if each.startswith('--junit'):\n"
+            "        Path(each.partition('=')[2]).write_text('<testsuites/>')\n"
+            "for place in (Path(), Path('..'), Path(os.environ['TMPDIR'])):\n"
+            f"    (place / 'report-0.xml').write_text({FORGED!r})\nos._exit(0)\n"
+        },
+        "pytest ended with 0 before its session did",
+    ),
+    "speaks on the reporter's line": (
+        {
+            "app.py": "import json, os, socket, stat\n\n\ndef double(n):\n"
+            "    for fd in range(3, 200):\n"
+            "        try:\n            if not stat.S_ISSOCK(os.fstat(fd).st_mode):\n                continue\n"
+            "            line = socket.socket(fileno=os.dup(fd))\n"
+            "            for when in ('setup', 'call', 'teardown'):\n"
+            "                for kind in ('phase', 'report'):\n"
+            "                    line.send(json.dumps(dict(kind=kind, node='test_app.py::test_double', when=when,\n"
+            "                        nonce='', outcome='passed', ran='returned')).encode())\n"
+            "            line.send(json.dumps(dict(kind='end', nonce='', exitstatus=0)).encode())\n"
+            "        except OSError:\n            pass\n    os._exit(0)\n"
+        },
+        "something other than pytest reported in its name",
+    ),
+    "closes the reporter's line": (
+        {"app.py": f"import os\nos.closerange(3, 200)\n\n\n{APP}"},
+        "pytest ended with 1 before its session did",
+    ),
+    "makes every report a good one": (
+        {
+            "app.py": "import _pytest.reports\nmade = _pytest.reports.TestReport.from_item_and_call.__func__\n\n\n"
+            "def good(cls, item, call):\n    report = made(cls, item, call)\n"
+            "    report.outcome, report.longrepr = 'passed', None\n    return report\n\n\n"
+            f"_pytest.reports.TestReport.from_item_and_call = classmethod(good)\n{APP}"
+        },
+        "it fails: AssertionError: assert 5 == 4, which something kept from its report",
+    ),
+    "never hears what a call raises": (
+        {
+            "app.py": "import _pytest.runner\nmade = _pytest.runner.CallInfo.from_call.__func__\n\n\n"
+            "def deaf(cls, func, when, reraise=None):\n    result = made(cls, func, when, reraise)\n"
+            "    result.excinfo = None\n    return result\n\n\n"
+            f"_pytest.runner.CallInfo.from_call = classmethod(deaf)\n{APP}"
+        },
+        "it fails: AssertionError: assert 5 == 4, which something kept from its report",
+    ),
+    "swallows what a test raises": (
+        {
+            "app.py": "import _pytest.python\nran = _pytest.python.Function.runtest\n\n\ndef quiet(self):\n    try:\n"
+            "        ran(self)\n    except BaseException:\n        pass\n\n\n"
+            f"_pytest.python.Function.runtest = quiet\n{APP}"
+        },
+        "it fails: its function raised what something kept from pytest",
+    ),
+    "never calls a test": (
+        {"app.py": f"import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n{APP}"},
+        "it fails: its function was never called",
+    ),
+    "says that the session was fine": (
+        {
+            "conftest.py": "import pytest\n\n\n@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n"
+            "    session.exitstatus = 0\n"
+        },
+        "it fails: assert 5 == 4",
+    ),
+    "runs no test": (
+        {"conftest.py": "def pytest_collection_modifyitems(items):\n    items.clear()\n"},
+        "no test was run",
+    ),
+    "runs another test": (
+        {
+            "conftest.py": "def pytest_collection_modifyitems(session, items):\n"
+            "    items[:] = [each for each in items[0].parent.collect() if each.name == 'test_text']\n"
+        },
+        f"{DOUBLE} was not run",
+    ),
+    "has a main loop of its own": (
+        {"conftest.py": "def pytest_runtestloop(session):\n    return True\n"},
+        "no test was run",
+    ),
+    "skips": (
+        {"app.py": f"import sys\nsys.modules['pytest'].skip('no', allow_module_level=True)\n{APP}"},
+        "no test was run",
+    ),
+    "skips when it is called": (
+        {"app.py": "import pytest\n\n\ndef double(n):\n    pytest.skip('not here')\n"},
+        "it was skipped: Skipped: not here (app.py:5)",
+    ),
+    "expects to fail": (
+        {"test_app.py": "import pytest\n" + TESTS.replace("def test_double", "@pytest.mark.xfail\ndef test_double")},
+        "it was skipped",
+    ),
+    "brings byte code without a source": (
+        {"app.py": None, "app.pyc": b"\x00"},
+        "ModuleNotFoundError: No module named 'app'",
+    ),
+    "stands in front of what pytest imports": (
+        {"pluggy.py": "import os\nos._exit(0)\n"},
+        "pluggy.py would be imported in place of a module that pytest itself needs",
+    ),
+    "hides its exit code": (
+        {"app.py": f"import os, sys\nsys.modules['_pytest.config'].console_main = lambda: 0\n{APP}"},
+        "it fails: assert 5 == 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("liar", LIARS)
+async def test_who_lies_has_not_passed(liar: str, tmp_path: Path) -> None:
+    files, told = LIARS[liar]
+    async with arena(tmp_path) as here:
+        try:
+            run = await here.run(files)
+        except Unready as unready:
+            why = str(unready)
+        else:
+            assert not run.passed
+            assert not run.held
+            why = run.why_not
+    assert told in why
+
+
+async def test_who_tells_the_truth_has_passed(tmp_path: Path) -> None:
+    async with arena(tmp_path) as here:
+        run = await here.run({"app.py": FIXED})
+
+    assert (run.passed, run.why_not, run.session is not None) == (True, "", True)
+    case = run.cases[DOUBLE]
+    assert (case.result, case.origin, case.line, case.name, case.ran) == (
+        "passed",
+        "test_app.py",
+        4,
+        "test_double",
+        "returned",
+    )
+
+
+#: ways to put another function in a test's place: the files, and where what is really called comes from
+REBOUND: dict[str, tuple[dict[str, str | bytes | None], tuple[str, str]]] = {
+    "by an import": (
+        {"test_app.py": f"{TESTS}\n\nfrom other import test_double\n", "other.py": "def test_double():\n    pass\n"},
+        ("other.py", "test_double"),
+    ),
+    "by the module's own names": (
+        {"test_app.py": f"{TESTS}\n\nglobals()['test_double'] = lambda: None\n"},
+        ("test_app.py", "<lambda>"),
+    ),
+    "by a decorator that names what it never calls": (
+        {
+            "other.py": WRAPPER,
+            "test_app.py": "from other import quiet\n" + TESTS.replace("def test_d", "@quiet\ndef test_d"),
+        },
+        ("other.py", "quiet.<locals>.run"),
+    ),
+    "by a plugin of a conftest": (
+        {
+            "conftest.py": "pytest_plugins = ['other']\n",
+            "other.py": "def nothing():\n    pass\n\n\ndef pytest_collection_modifyitems(items):\n"
+            "    for item in items:\n        item.obj = nothing\n",
+        },
+        ("other.py", "nothing"),
+    ),
+    "by new code for the function": (
+        {
+            "app.py": f"import sys\n{APP}",
+            "test_app.py": f"{TESTS}\n\ntest_double.__code__ = (lambda: None).__code__\n",
+        },
+        ("test_app.py", "<lambda>"),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", REBOUND)
+async def test_what_is_really_called_shows(way: str, tmp_path: Path) -> None:
+    """Whether that is right is not for the trial to say; it is seen where the code comes from."""
+    files, place = REBOUND[way]
+    async with arena(tmp_path) as here:
+        run = await here.run(files)
+
+    case = run.cases[DOUBLE]
+    assert (case.origin, case.name) == place
+
+
+async def test_what_is_loaded_shows(tmp_path: Path) -> None:
+    """Plugins, conftests, settings, and modules of the checkout, each with its file."""
+    async with arena(tmp_path) as here:
+        run = await here.run(
+            {
+                "conftest.py": "pytest_plugins = ['extra']\n",
+                "extra.py": "import json\n",
+                "sub/conftest.py": "",
+                "app.py": FIXED,
+            }
+        )
+
+    assert run.session is not None
+    assert run.session.conftests == ("conftest.py",)
+    assert run.session.plugins["extra"] == "extra.py"
+    assert run.session.modules == {
+        "app": "app.py",
+        "conftest": "conftest.py",
+        "extra": "extra.py",
+        "test_app": "test_app.py",
+    }
+    assert (run.session.rootdir, run.session.inipath) == (".", "")
