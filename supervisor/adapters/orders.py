@@ -43,6 +43,8 @@ REPORTER = "supervisor_reports"
 REPORTER_FILES = ("__init__.py", "telling.py", "watching.py")
 PYTHON_PATH = "PYTHONPATH"
 
+DEFAULT_TMPDIR = "/tmp"
+
 #: A test that speaks to tmux speaks to no server that agents live in, unless it looks for it.
 NO_TMUX = "env -u TMUX -u TMUX_PANE"
 
@@ -119,7 +121,7 @@ class ContractOrders:
                 ATTEMPT: str(key.attempt),
             },
             env={
-                **contract(batch, key.job, key.attempt, self._run(batch, key.job)),
+                **self._contract(batch, attempt),
                 **program.env,
                 **extra,
                 **reports,
@@ -157,6 +159,11 @@ class ContractOrders:
         }
         copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
         return Program("command", (f".git/{program}", *profile.agent_args), carried, (f"cp {copies} .git/",))
+
+    def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
+        key = attempt.key
+        temporary = os.environ.get("TMPDIR", DEFAULT_TMPDIR) if attempt.provider == "local" else DEFAULT_TMPDIR
+        return {"TMPDIR": temporary, **contract(batch, key.job, key.attempt, self._run(batch, key.job))}
 
     def _source(self, batch: Batch, job: int) -> Path:
         """An integrator's agent starts from the machine's branch."""
