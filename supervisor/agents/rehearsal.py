@@ -239,15 +239,16 @@ class Agent:
             self.log.step(f"committed [{change['kind']}] {change['subject']}")
 
     def integrate(self) -> int:
-        """Resolve the conflicts that are known here, collapse repeated changes, accept the machine's ranking."""
+        """Resolve the conflicts that are known here, name repeated changes, accept the machine's ranking."""
         given = json.loads(Path(os.environ["SUPERVISOR_PROMPT"]).with_name("integration.json").read_text())
         conflicts = given["conflicts"]
         before = self.run_test("before") if self.command else True
         time.sleep(self.options.work)
         failed = [unresolved for conflict in conflicts if (unresolved := self.resolve(conflict))]
-        collapsed = self.normalize(given.get("repeated", []))
+        repeated = self.repeated(given.get("repeated", []))
         after = self.run_test("after") if self.command else True
-        seed = {"summary": f"{len(conflicts)} conflicts, {len(failed)} unresolved; {collapsed} groups collapsed."}
+        summary = f"{len(conflicts)} conflicts, {len(failed)} unresolved; {len(repeated)} groups named."
+        seed = {"summary": summary, "escalations": repeated}
         self.write_outcome({}, before, after, seed, failed=failed, ranking=given.get("ranking", []))
         return self.publish()
 
@@ -265,17 +266,16 @@ class Agent:
         self.log.step(f"resolved {conflict['test']}")
         return None
 
-    def normalize(self, repeated: list[Json]) -> int:
-        """Collapse each group of repeated changes for which a shared fix is known."""
-        collapsed = 0
+    def repeated(self, groups: list[Json]) -> list[Json]:
+        """Name each group of repeated changes for which a shared fix is known."""
+        said = []
         for known in self.defects["normalizations"]:
-            asked = any(set(known["tests"]) <= set(group["tests"]) for group in repeated)
-            if asked and applies(known["edits"]):
-                apply(known["edits"])
-                commit(f"[NORMALIZE] {known['subject']}", known["edits"])
-                self.log.step(f"collapsed {known['group']}")
-                collapsed += 1
-        return collapsed
+            if any(set(known["tests"]) <= set(group["tests"]) for group in groups) and applies(known["edits"]):
+                self.log.step(f"named {known['group']}")
+                where = sorted({edit["path"] for edit in known["edits"]})
+                title = f"{known['subject']}: one fix for {len(known['tests'])} tests"
+                said.append({"kind": "SHARED_PATTERN", "title": title, "detail_markdown": "", "locations": where})
+        return said
 
 
 def main() -> int:

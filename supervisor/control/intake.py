@@ -69,6 +69,8 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         role=asked.role,
         tasks=tasks,
         cases=tuple(asked.cases) if max(asked.cases, default=1) > 1 else (),
+        # Where another commit is asked for than the one that is checked out, no branch is known.
+        submitted_from=facts.branch if facts.head_sha == asked.base else "",
     )
     # What is to be refused leaves nothing behind, and what is there already is not taken again.
     if not decide(desk.state(), request, desk.clock()):

@@ -182,6 +182,8 @@ class BatchView(BaseModel):
     #: what partial integrations have made
     so_far: dict[str, Any] | None = None
     problems: list[str] = []
+    notes: list[str] = []
+    submitted_from: str | None = None
 
 
 class BatchStatus(Dated):

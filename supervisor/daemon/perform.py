@@ -253,6 +253,7 @@ class Performer:
             pull_request=done.pull_request,
             problems=done.problems,
             head=done.head,
+            notes=done.notes,
         )
 
     async def _integrate_so_far(self, batch: Batch, wanted: IntegrateSoFar) -> ev.Event:

@@ -80,6 +80,7 @@ def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
         tasks=event.tasks,
         cases=event.cases,
         retry_of=event.retry_of,
+        submitted_from=event.submitted_from,
         window_open=not event.profile.window,
     )
     state = replace(state, submitted=batch.number).with_batch(batch)
@@ -176,7 +177,7 @@ def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
     if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
         raise ImpossibleTransition(f"the ledger of {batch.id} does not have one row for each job")
     batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), branch=event.branch)
-    batch = replace(batch, branch_head=event.head, problems=event.problems)
+    batch = replace(batch, branch_head=event.head, problems=event.problems, notes=event.notes)
     return state.with_batch(batch).drop(("integrate", batch.id)).put(("finish", batch.id), event.at)
 
 

@@ -82,6 +82,7 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
             tasks=request.tasks,
             cases=request.cases,
             retry_of=request.retry_of,
+            submitted_from=request.submitted_from,
         )
     ]
 

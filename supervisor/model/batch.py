@@ -90,6 +90,10 @@ class Profile:
     verify_runs: int = 2
     #: evidence on a claim may take so many times as long as these runs; 0: none is gathered
     evidence_factor: float = 2
+    #: what else is run on a branch: arguments for pytest; (): nothing; None: all tests of the packages it touches
+    branch_tests: tuple[str, ...] | None = None
+    #: how long these may take, each time
+    branch_tests_seconds: float = 600
     integrator: bool = True
     #: globs of what agents may edit (none: everything), and of what they may not whatever else is said
     allow_paths: tuple[str, ...] = ()
@@ -143,6 +147,10 @@ class Batch:
     #: the branch's last commit, and what went wrong beside its making
     branch_head: str = ""
     problems: tuple[str, ...] = ()
+    #: what a reader of the branch should know
+    notes: tuple[str, ...] = ()
+    #: the branch that it was submitted from; "": none was checked out
+    submitted_from: str = ""
     state: BatchState = BatchState.QUEUED
     paused: bool = False
     #: why no agent is started any more: "budget", for good; "login" or "credit", until a person has seen to it

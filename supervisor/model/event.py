@@ -126,6 +126,8 @@ class BatchSubmitted(BatchEvent):
     cases: tuple[int, ...] = ()
     #: the batch whose jobs these are, when they are worked on again
     retry_of: str = ""
+    #: the branch that was checked out; "": none was
+    submitted_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,8 @@ class IntegrationEnded(BatchEvent):
     problems: tuple[str, ...] = ()
     #: the last commit of what was merged
     head: str = ""
+    #: what a reader of the branch should know
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +251,8 @@ class PartialEnded(PartialEvent):
     #: how many jobs have their work on the branch, and how many are left for the last integration
     merged: int = 0
     left: int = 0
+    #: what a reader of the branch should know
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: a note on a branch begins so where a fix of it can't be taken back alone
+HELD_BACK = "it can't be reverted alone:"
+
 
 class Fate(StrEnum):
     MERGED = "merged"
@@ -21,3 +24,5 @@ class LedgerRow:
     detail: str = ""
     #: the commits that were brought home, and what they became
     commits: tuple[str, ...] = ()
+    #: sentences for the reviewer about what merging has made of it; none where it is there as it was verified
+    doubts: tuple[str, ...] = ()

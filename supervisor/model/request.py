@@ -20,6 +20,8 @@ class Submit:
     #: how many cases each of `tests` has; (): one each
     cases: tuple[int, ...] = ()
     retry_of: str = ""
+    #: the branch that was checked out; "": none was
+    submitted_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class BatchFacts:
     stopped: str = ""
     #: what the last partial integration came to
     so_far: SoFar | None = None
+    #: the branch that it was submitted from
+    submitted_from: str = ""
     #: what one job had: a function, case, file or class
     per: str = "function"
 
@@ -203,7 +205,17 @@ class Report:
     jobs: tuple[JobReport, ...]
     #: the agent that was asked for judgement; it is none of the jobs
     integrator: JobReport | None = None
+    #: about the branch: what it stands on, what it was proved by, what can't be taken back alone
+    notes: tuple[str, ...] = ()
+    #: fixed or improved, and not on the branch, by what became of it
+    unmerged: Mapping[str, int] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def doubtful(self) -> tuple[JobReport, ...]:
+        """Those that a reviewer looks at first: what is on the branch before what is not."""
+        found = [job for job in self.jobs if job.doubts]
+        return tuple(sorted(found, key=lambda job: not job.merged))
 
     def having(self, *standings: Standing) -> tuple[JobReport, ...]:
         return tuple(job for job in self.jobs if job.standing in standings)
@@ -265,3 +277,4 @@ class History:
     hindrances: Mapping[str, int] = field(default_factory=dict)
     pull_request: str = ""
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

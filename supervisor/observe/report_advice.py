@@ -3,16 +3,23 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from supervisor.model.ledger import HELD_BACK
 from supervisor.observe.report import BatchFacts, Escalated, History, JobReport, Standing
 
 MOST_NAMED = 5
+MOST_SHOWN = 20
+_SUCCESSES = (Standing.FIXED, Standing.IMPROVED)
 
 
-def review(batch: BatchFacts) -> tuple[str, ...]:
+def review(batch: BatchFacts, jobs: Sequence[JobReport]) -> tuple[str, ...]:
+    """In the order in which a reviewer looks: first what no machine could decide."""
     if not (branch := batch.branch or _branch_so_far(batch)):
         return ()
     there, span = shlex.quote(batch.repo), f"{batch.base[:12]}..{shlex.quote(branch)}"
+    doubtful = dict.fromkeys(sha for job in jobs if job.doubts for sha in job.merged)
+    shown = [f"git -C {there} show {sha[:12]}" for sha in doubtful]
     return (
+        *shown[:MOST_SHOWN],
         f"git -C {there} log --reverse --stat {span}",
         f"git -C {there} diff {span}",
     )
@@ -21,13 +28,15 @@ def review(batch: BatchFacts) -> tuple[str, ...]:
 def next_steps(
     batch: BatchFacts, jobs: Sequence[JobReport], escalations: Sequence[Escalated], history: History
 ) -> Iterator[str]:
-    yield from _review(batch)
+    yield from _review(batch, history)
+    if doubtful := [job for job in jobs if job.doubts]:
+        yield f"Look first at what no machine could decide, in {_count(len(doubtful), 'job')}: {_named(doubtful)}."
     yield from (f"Mend this: {problem}." for problem in dict.fromkeys(p.rstrip(".") for p in history.problems))
     yield from _people(escalations, jobs, history)
     yield from _work(batch, jobs)
 
 
-def _review(batch: BatchFacts) -> Iterator[str]:
+def _review(batch: BatchFacts, history: History) -> Iterator[str]:
     if batch.state in ("queued", "running"):
         yield f"It is not over: `supervisorctl follow {batch.id}` shows its progress."
         if branch := _branch_so_far(batch):
@@ -36,7 +45,16 @@ def _review(batch: BatchFacts) -> Iterator[str]:
     if batch.pull_request:
         yield f"Review {batch.pull_request}."
     elif batch.branch:
-        yield f"Review the branch {batch.branch}: each fix of the implementation can be reverted alone."
+        yield f"Review the branch {batch.branch}: {alone(history.notes)}."
+
+
+def alone(notes: Sequence[str]) -> str:
+    """What was tried: each commit of a fix was taken back from the whole, and the rest merged."""
+    held = sum(note.startswith(HELD_BACK) for note in notes)
+    if not held:
+        return "each fix of the implementation can be reverted alone"
+    which = "one fix of the implementation" if held == 1 else f"{held} fixes of the implementation"
+    return f"{which} can't be reverted alone, each other one can"
 
 
 def _branch_so_far(batch: BatchFacts) -> str:
@@ -66,6 +84,10 @@ def _work(batch: BatchFacts, jobs: Sequence[JobReport]) -> Iterator[str]:
     if conflicts:
         count = _count(len(conflicts), "conflict")
         yield f"Resolve {count}: {_named(conflicts)}. The work is there: `supervisorctl work {batch.id}`."
+    if rejected := [job for job in jobs if job.ledger == "rejected" and job.standing in _SUCCESSES]:
+        held, work = "held" if len(rejected) > 1 else "holds", f"`supervisorctl work {batch.id}`"
+        fixes = _count(len(rejected), "fix", "fixes")
+        yield f"See why {fixes} that {held} alone may not go in: {_named(rejected)}. The work is there: {work}."
     if flaky := _of(jobs, Standing.FLAKY):
         yield f"Look at what makes {_count(len(flaky), 'test')} flaky: {_named(flaky)}."
     if failed := _of(jobs, Standing.FAILED):
@@ -96,8 +118,8 @@ def _line(text: str, most: int = 120) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, many: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"
 
 
 def _times(number: int) -> str:

@@ -43,6 +43,7 @@ MOST_EXCERPTS = 300
 KINDS = ("BLOCKER", "UNCAUGHT_BUG", "HARNESS_DEFECT", "SHARED_PATTERN")
 
 _SUCCESSES = (Standing.FIXED, Standing.IMPROVED)
+_NOT_MERGED = (Fate.CONFLICT, Fate.REJECTED, Fate.RESCUED)
 _AT_EASE = (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED)
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\b0x[0-9a-f]+\b|\b[0-9a-f]{7,40}\b|\d+(\.\d+)?|/\S+")
 
@@ -89,7 +90,9 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
         escalations=escalations,
         slowest=_slowest(jobs),
         problems=history.problems,
-        review=advice.review(facts),
+        notes=history.notes,
+        unmerged=Counter(job.ledger for job in jobs if job.standing in _SUCCESSES and job.ledger in _NOT_MERGED),
+        review=advice.review(facts, jobs),
         next=tuple(advice.next_steps(facts, jobs, escalations, history)),
         jobs=jobs,
         integrator=told(batch.integrator) if batch.integrator else None,
@@ -144,7 +147,7 @@ def _job(batch: Batch, job: Job, past: JobHistory, heard: Kept) -> JobReport:
         ledger_detail=_cut(row.detail, MOST_TITLE) if row else "",
         merged=row.commits if row is not None and merged else (),
         verification=Checked(job.verification, _cut(job.reason, MOST_TITLE), job.runs, job.passed, job.failed_before),
-        doubts=tuple(_cut(doubt, MOST_TITLE) for doubt in job.doubts),
+        doubts=tuple(_cut(doubt, MOST_TITLE) for doubt in (*job.doubts, *(row.doubts if row else ()))),
         evidence=job.evidence,
         runs=tuple(Run(run.name, _cut(run.description, MOST_TITLE)) for run in told.test_runs[:MOST_NAMED]),
         artifacts=heard.artifacts[:MOST_NAMED],

@@ -57,6 +57,7 @@ def history(events: Sequence[ev.Event], now: float) -> History:
         dict(hindrances),
         next((event.pull_request for event in reversed(ended) if event.pull_request), ""),
         tuple(problem for event in last for problem in event.problems),
+        tuple(note for event in last for note in event.notes),
     )
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from supervisor.flow.integration.messages import unlinked
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
+from supervisor.observe.report_advice import alone
 from supervisor.observe.report_text import number, verified
 
 MOST_BODY = 60_000
 MOST_FIXES, MOST_ESCALATIONS, MOST_OTHERS = 100, 40, 40
+MOST_DOUBTFUL, MOST_DOUBTS = 40, 5
 MOST_WORDS = 300
 #: stands in tables in this order
 AT_WORK = (Standing.PARKED, Standing.WORKING, Standing.WAITING)
@@ -41,6 +43,7 @@ def is_worth_it(report: Report) -> bool:
 def title(report: Report) -> str:
     """`agent-supervisor overnight 2026-07-21: 12 fixed, 3 improved, 1 escalated`."""
     told = {each.words: report.counts.get(each, 0) for each in (Standing.FIXED, Standing.IMPROVED)}
+    told |= {"of these not merged": sum(report.unmerged.values())}
     told |= {"escalated": len(report.escalations), "at work": _at_work(report)}
     said = ", ".join(f"{count} {word}" for word, count in told.items() if count) or "nothing done"
     return f"agent-supervisor {report.batch.profile} {report.batch.created_at[:10]}: {said}"
@@ -51,9 +54,11 @@ def body(report: Report, supersedes: Superseded | None = None) -> str:
         f"<!-- agent-supervisor profile={report.batch.profile} batch={report.batch.id} -->\n{_opening(report)}",
         _superseding(supersedes) if supersedes else "",
         _table(("tests", "came out as"), _counts(report)),
+        _section("Look at these first", _doubts(report)),
         _section("Escalations, blockers first", _escalations(report.escalations)),
         _section("On this branch, the most useful first", _fixes(report)),
         _section("Not on this branch", _others(report)),
+        _section("About the branch", (f"- {defused(note)}" for note in report.notes)),
         _section("What it took", iter([_cost(report)])),
     ]
     return _within("\n\n".join(part for part in parts if part))
@@ -87,8 +92,8 @@ def _opening(report: Report) -> str:
         )
     return (
         f"Batch `{batch.id}` put an agent on each of {report.submitted} tests, from `{batch.base[:12]}` on. {part}"
-        "Each commit says which job it is from and what the machine saw; a fix of the implementation is a commit of "
-        f"its own and can be reverted alone. `supervisorctl report {batch.id}` has the rest."
+        f"Each commit says which job it is from and what the machine saw: {alone(report.notes)}. "
+        f"`supervisorctl report {batch.id}` has the rest."
     )
 
 
@@ -120,6 +125,16 @@ def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _doubts(report: Report) -> Iterator[str]:
+    """What no machine could decide."""
+    for job in report.doubtful[:MOST_DOUBTFUL]:
+        where = f" ({', '.join(sha[:12] for sha in job.merged[:3])})" if job.merged else ", not on the branch"
+        said = "; ".join(defused(doubt) for doubt in job.doubts[:MOST_DOUBTS])
+        more = f"; and {len(job.doubts) - MOST_DOUBTS} more" if len(job.doubts) > MOST_DOUBTS else ""
+        yield f"1. {_code(job.test)}{where}: {said}{more}"
+    yield from _rest(len(report.doubtful), MOST_DOUBTFUL)
 
 
 def _escalations(escalations: Sequence[Escalated]) -> Iterator[str]:

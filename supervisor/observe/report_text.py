@@ -15,6 +15,8 @@ def text(report: Report) -> str:
     parts = [
         "\n".join(_head(report)),
         _section("NEXT", (f"- {line(step, 400)}" for step in report.next)),
+        _section("LOOK FIRST", (row for job in report.doubtful for row in _doubts(job))),
+        _section("BRANCH", (f"- {line(note, 400)}" for note in report.notes)),
         _section("PROBLEMS", (f"- {line(problem, 400)}" for problem in report.problems)),
         _section("FAILED BY CAUSE", (_failure(each.count, each.cause, each.jobs) for each in report.failures)),
         _section("ESCALATIONS", (row for each in report.escalations for row in _escalation(each))),
@@ -35,6 +37,8 @@ def _head(report: Report) -> Iterator[str]:
     if batch.stopped:
         yield f"  stopped     {line(batch.stopped)}"
     yield f"  submitted   {report.submitted}: {_counts(report.counts)}"
+    if report.unmerged:
+        yield f"  not merged  {_counts(report.unmerged)}, of what is fixed or improved"
     if any(report.ledger.values()):
         yield f"  ledger      {_counts(report.ledger)}"
     if batch.branch:
@@ -53,6 +57,11 @@ def _head(report: Report) -> Iterator[str]:
 def _section(title: str, rows: Iterator[str]) -> str:
     listed = list(rows)
     return "\n".join([title, *(f"  {row}" for row in listed)]) if listed else ""
+
+
+def _doubts(job: JobReport) -> Iterator[str]:
+    yield f"{job.id}  {line(job.test)}{'' if job.merged else '  [not on the branch]'}"
+    yield from (f"{_INDENT}{line(doubt, 400)}" for doubt in job.doubts)
 
 
 def _failure(count: int, cause: str, jobs: tuple[str, ...]) -> str:
@@ -87,7 +96,7 @@ def _job(job: JobReport) -> Iterator[str]:
         yield f"{_INDENT}checked   {line(checked)}"
     for doubt in job.doubts:
         yield f"{_INDENT}doubt     {line(doubt)}"
-    if job.ledger_detail and job.ledger != "merged":
+    if job.ledger_detail:
         yield f"{_INDENT}ledger    {line(job.ledger_detail)}"
     spent = job.seconds
     times = f"{duration(spent.queued)} queued, {duration(spent.worked)} worked, {duration(spent.waited)} waited"

@@ -77,6 +77,11 @@ class RepoFacts(Protocol):
     def head_sha(self) -> str: ...
 
     @property
+    def branch(self) -> str:
+        """ "" when HEAD is detached."""
+        ...
+
+    @property
     def dirty_paths(self) -> tuple[str, ...]:
         """The first few paths with uncommitted work."""
         ...

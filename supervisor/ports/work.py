@@ -81,6 +81,8 @@ class Integration:
     head: str = ""
     #: what went wrong and did not stop it
     problems: tuple[str, ...] = ()
+    #: what a reader of the branch should know
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,8 @@ class ProfileTable(Table):
     test_timeout_seconds: Seconds = 120
     verify_runs: Annotated[int, Field(ge=0)] = 2
     evidence_factor: Annotated[float, Field(ge=0)] = 2
+    branch_tests: Words | None = None
+    branch_tests_seconds: Seconds = 600
     integrator: bool = True
     integrate_at: IntegrateAtTable = IntegrateAtTable()
     allow_paths: Words = ()

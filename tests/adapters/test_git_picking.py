@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from supervisor.adapters.git.changes import kind_and_subject, read_branch, read_changes
 from supervisor.adapters.git.picking import Integrated, integrate
-from supervisor.flow.integration.checking import objections
+from supervisor.adapters.git.remaking import remade
+from supervisor.flow.integration.checking import dropped, placed, shape
 from supervisor.flow.integration.messages import trailers_in
 from supervisor.flow.integration.work import Evidence, Work
 from supervisor.model.ledger import Fate
@@ -109,10 +110,7 @@ def test_results_and_conflicts_are_gits_own(story: list[Files]) -> None:
             for number, sha in enumerate(shas)
         ]
         result = integrate(folder / "bare.git", base, "b", works)
-        leaders = [
-            row.change.sha for row in result.changes if row.fate is not Fate.DUPLICATE or not same_as(row.detail)
-        ]
-        tree, conflicts = by_git(folder, base, leaders)
+        tree, conflicts = by_git(folder, base, [row.change.sha for row in result.changes])
         assert git(folder / "bare.git", "rev-parse", f"{result.head}^{{tree}}") == tree
         assert {row.change.sha for row in result.conflicts} == set(conflicts)
         for row in result.conflicts:
@@ -120,10 +118,6 @@ def test_results_and_conflicts_are_gits_own(story: list[Files]) -> None:
             assert {path.partition("~")[0] for path in said} == conflicts[row.change.sha]
         assert len(result.changes) == sum(len(work.changes) for work in works)
         assert set(result.jobs) == set(range(len(shas)))
-
-
-def same_as(detail: str) -> bool:
-    return detail.startswith("the same as ")
 
 
 # ---- one story, in full ------------------------------------------------------------------------------------------
@@ -221,15 +215,18 @@ def test_every_qualifying_change_is_named_by_a_trailer(agents: Agents) -> None:
         assert bool(row.commit) == (row.fate in (Fate.MERGED, Fate.DUPLICATE))
 
 
-def test_the_mechanical_branch_passes_the_check_of_an_integrators(agents: Agents) -> None:
+def test_the_mechanical_branch_is_what_an_integrators_may_be(agents: Agents) -> None:
     result = agents.integrated()
     branch = read_branch(agents.work, agents.base, result.head)
     assert tuple(commit.sha for commit in branch) == result.commits
-    qualifying = {row.change.sha for row in result.changes if row.commit}
-    assert objections(agents.base, branch, qualifying, {}, lambda _: True) == ()
-    assert [one.reason for one in objections(agents.base, branch[1:], qualifying, {}, lambda _: True)][:1] == [
-        "not-on-base"
+    machine = {each.sha: each.changes for each in result.landed}
+    found, lies = placed("b1", branch, machine, result.aside)
+    assert [each.machine for each in found] == list(result.commits)
+    assert [*lies, *shape(agents.base, branch)] == []
+    assert [each.detail for each in dropped(found, machine, result.aside, {})] == [
+        f"the change {agents.works[3].changes[0].sha} is neither there nor said to have failed"
     ]
+    assert remade(agents.work, agents.base, found).objections == []
 
 
 def test_each_fix_can_be_reverted_alone(agents: Agents) -> None:

@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from supervisor.adapters.orders import ContractOrders
 from supervisor.flow.lifecycle import launched
 from supervisor.model.event import LaunchStarted
@@ -14,20 +12,17 @@ from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from tests.adapters.agent_clone import git
 from tests.integration.workshop import (
-    APP,
     DOUBLE,
     DOUBLED,
     HALF,
     HALVED,
     QUARTERED,
     SANE,
-    TESTS,
     Workshop,
     fates,
     trailers,
 )
 
-SKIPPED = TESTS["half"].replace("def test", "@pytest.mark.skip\ndef test")
 #: both of the pair, as an integrator may bring them together
 BOTH = DOUBLED.replace("def half(x):\n    return x\n", "def half(x):\n    return (2 * x) // 4\n")
 MERGED = [Fate.MERGED, Fate.MERGED]
@@ -68,37 +63,22 @@ async def test_what_it_resolves_is_on_the_branch_and_in_the_ledger(tmp_path: Pat
     assert git(workshop.repo, "rev-parse", done.branch) == done.head
     assert done.ledger[2].commits == (done.head,)
     assert done.problems == ()
+    [doubt] = done.ledger[2].doubts[:1]
+    assert doubt == "the integrator resolved the conflict in app.py; of its own: `return (2 * x) // 4`"
+    assert f"Supervisor-Doubt: b.2: {doubt}" in git(workshop.bare, "log", "-1", "--format=%B", done.head)
+    assert "return x // 2" in done.ledger[1].doubts[0]  # the fix of the other gave way to it
     assert await workshop.integrate() == done
 
 
 async def test_what_it_gives_up_keeps_its_row_with_the_reason(tmp_path: Path) -> None:
     workshop, _, change = await in_conflict(tmp_path)
     failed = [{"job": "b.2", "change": change, "reason": "a person has to say"}]
-    workshop.integrated_by(("[CHANGELOG] Say what is new", {"CHANGES__md": "new\n"}), failed=failed)
+    workshop.integrated_by(failed=failed)
     done = await workshop.integrate()
     assert fates(done) == {1: Fate.MERGED, 2: Fate.CONFLICT}
     assert "a person has to say" in done.ledger[2].detail
-    assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve", "[CHANGELOG] Say what is new"]
-
-
-LIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "dropped-change": ("[NORMALIZE] Nothing to see", {"app__py": BOTH}),
-    "invented-change": (f"[FIX_IMPL] Mine{trailers(2, '0' * 40)}", {"app__py": BOTH}),
-    "unlabelled-commit": ("Tidy up", {"app__py": BOTH}),
-    "forbidden-path": ("[NORMALIZE] Run less", {"pytest__ini": "[pytest]\n"}),
-    "skip": ("[NORMALIZE] Be green", {"test_half__py": f"import pytest\n\n{SKIPPED}"}),
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-async def test_a_lie_is_called_by_its_name_and_the_machines_branch_stands(tmp_path: Path, lie: str) -> None:
-    workshop, _, change = await in_conflict(tmp_path)
-    failed = [] if lie == "dropped-change" else [{"change": change, "reason": "too hard"}]
-    workshop.integrated_by(LIES[lie], failed=failed)
-    done = await workshop.integrate()
-    assert fates(done) == {1: Fate.MERGED, 2: Fate.CONFLICT}
     assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve"]
-    assert f"the integrator's branch is not taken: {lie}" in done.problems[0]
+    assert done.problems == ()
 
 
 async def test_a_branch_beside_the_base_or_with_a_merge_is_not_taken(tmp_path: Path) -> None:
@@ -116,18 +96,29 @@ async def test_a_branch_beside_the_base_or_with_a_merge_is_not_taken(tmp_path: P
         assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve"]
 
 
-async def test_a_commit_of_its_own_that_breaks_a_test_is_left_out_and_the_rest_taken(tmp_path: Path) -> None:
+async def test_a_resolution_that_breaks_a_test_is_left_out_and_its_work_stays_in_conflict(tmp_path: Path) -> None:
     workshop, _, change = await in_conflict(tmp_path, tests=True)
-    workshop.integrated_by(
-        ("[NORMALIZE] Share nothing", {"app__py": APP}),
-        ("[CHANGELOG] Say what is new", {"CHANGES__md": "new\n"}),
-        failed=[{"change": change, "reason": "too hard"}],
-    )
+    undone = DOUBLED.replace("return x\n\n\nPOLITE", "return x // 4\n\n\nPOLITE")
+    workshop.integrated_by(("[FIX_IMPL] Mine" + trailers(2, change), {"app__py": undone}))
     done = await workshop.integrate()
-    assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve", "[CHANGELOG] Say what is new"]
+    assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve"]
     assert workshop.file(done.head, "app.py") == HALVED.strip()
-    assert f"[NORMALIZE] Share nothing is left out: breaks {HALF} on the branch" in done.problems[0]
+    assert f"the integrator's resolution of job 2 is left out: breaks {HALF} on the branch" in done.problems[0]
+    assert f"breaks {HALF}" in done.ledger[2].detail
     assert list(fates(done).values()) == [Fate.MERGED, Fate.CONFLICT]
+
+
+async def test_its_ranking_is_the_order_of_the_fixes(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path).opened()
+    workshop.profile = replace(workshop.profile, integrator=True, verify_runs=0)
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    ranking = (await workshop.asked())["ranking"]
+    workshop.integrated_by(ranking=[*reversed(ranking), "0" * 40])
+    done = await workshop.integrate()
+    assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve", "[FIX_IMPL] Double"]
+    assert "the fixes stand in the order that the integrator gave them" in done.notes
+    assert done.problems == (f"the integrator ranks {'0' * 40}, which is no fix of this branch",)
 
 
 async def test_without_a_branch_of_its_own_the_machines_stands(tmp_path: Path) -> None:

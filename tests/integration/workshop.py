@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,15 @@ class Workshop:
         source = self.layout.integration("b", 1) / "source"
         head = self._published(AttemptKey("b", INTEGRATOR, 1), source, onto or "HEAD", commits, said)
         self.judged_as(claim="clean", outcome=Outcome.CLEAN, head=head)
+
+    def integrated_freely(self, act: Callable[[Path], dict[str, Any] | None]) -> None:
+        """The integrator's agent does whatever it wants in its clone, and says what is returned."""
+        source, clone = self.layout.integration("b", 1) / "source", self.folder / "clones" / "free"
+        shutil.rmtree(clone, ignore_errors=True)
+        git(source, "worktree", "prune")
+        git(source, "worktree", "add", "-q", "--detach", str(clone), "HEAD")
+        said = act(clone) or {}
+        self.integrated_by(onto=git(clone, "rev-parse", "HEAD"), **said)
 
     def judged_as(self, **known: Any) -> None:
         self._integrators = Job(INTEGRATOR, "", **{"state": JobState.DONE, "attempts": 1, **known})

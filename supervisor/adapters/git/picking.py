@@ -1,175 +1,257 @@
-"""The mechanical pass: cherry-picks changes in a bare repository, without a work tree. Blocking and deterministic.
+"""The mechanical pass: picks jobs' work in a bare repository, without a work tree. Blocking and deterministic.
 
-Each commit is picked onto a tree, not onto a checkout. Almost every pick is simple: no path of it has been touched
-by the picks before. Then the result is the tree with these paths set, and no merge is needed. Whatever is not that
-simple goes to git itself: `git merge-tree`, by way of a commit that sets our tree beside the pick on its own parent.
-So results and conflicts are those of `git cherry-pick`.
+Theory of operation. What a job brings was verified as a whole, and is picked as a whole. First the tests of all jobs,
+to be squashed into one commit; then, job by job, each job's fixes one after the other. A job that can't be picked is
+set aside with all that it brings, and the rest is picked anew without it. Nothing is compared by what it looks like:
+a duplicate is what changes nothing when it is picked after the other.
 
-Not simple is: a path that both sides changed, each in its way; a file where the other side has a folder; and what may
-be seen as a rename: a path that both sides added or removed, a pick that both adds and removes, or one that adds
-after something was removed.
+At the end, what each job brings is looked for in the whole: where a later pick has replaced some of it, that is said.
 """
 
-import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pygit2
 
-from supervisor.adapters.git.changes import edits_of
-from supervisor.adapters.git.process import environment
-from supervisor.adapters.git.trees import Blocked, Edit, Entry, edited, entry_at
-from supervisor.errors import GitFailed
-from supervisor.flow.integration.ledger import ChangeRow, change_rows, groups_to_commit, job_rows
-from supervisor.flow.integration.messages import fix_message, squash_message
-from supervisor.flow.integration.ranking import planned
-from supervisor.flow.integration.work import Change, Group, Picked, Work
+from supervisor.adapters.git.merging import Merged, Merger
+from supervisor.adapters.git.standing import replaced
+from supervisor.adapters.git.writing import Branch, Landed, Step
+from supervisor.flow.integration.ledger import ChangeRow, change_rows, credited, job_rows
+from supervisor.flow.integration.ranking import planned, reordered
+from supervisor.flow.integration.work import Change, Picked, Unit, Work
 from supervisor.model.ledger import Fate, LedgerRow
-
-NAME, EMAIL = "agent-supervisor", "agent-supervisor@localhost.invalid"
-MERGE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """The branch's last commit (the base, if nothing was merged), and what became of everything."""
+    """The branch's last commit (where it starts, if nothing was merged), and what became of everything."""
 
     head: str
-    #: from the base to the head
+    #: from the start to the head
     commits: tuple[str, ...]
     changes: tuple[ChangeRow, ...]
     jobs: dict[int, LedgerRow]
+    #: what each of the commits holds
+    landed: tuple[Landed, ...] = ()
+    #: what was set aside, a job each
+    aside: tuple[Unit, ...] = ()
+    #: the files at its head
+    tree: str = ""
 
     @property
     def conflicts(self) -> tuple[ChangeRow, ...]:
         return tuple(row for row in self.changes if row.fate is Fate.CONFLICT)
 
 
-def integrate(bare: Path, base: str, batch: str, works: Sequence[Work]) -> Integrated:
-    """The same works on the same base give the same commits, to the byte."""
-    repo = pygit2.Repository(str(bare))
-    plan = planned(works)
-    picker = Picker(repo, base)
-    tests = [picker.pick(group) for group in plan.tests]
-    tested = picker.tree.id
-    trees, fixes = {}, []
-    for group in plan.fixes:
-        fixes.append(picker.pick(group))
-        trees[group.leader.sha] = picker.tree.id
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """How a job's conflict was resolved: a tree, and the tree that it was made from."""
 
+    job: int
+    before: str
+    after: str
+    #: what a reviewer has to know of it
+    doubts: tuple[str, ...] = ()
+
+
+def integrate(
+    bare: Path,
+    base: str,
+    batch: str,
+    works: Sequence[Work],
+    *,
+    onto: str = "",
+    ranking: Sequence[str] = (),
+    resolutions: Sequence[Resolution] = (),
+) -> Integrated:
+    """The same works on the same base give the same commits, to the byte. `onto`: another commit to stand on;
+    `ranking`: another order of the fixes, as far as it names some; `resolutions` of what can't be picked."""
+    merger, plan = Merger(pygit2.Repository(str(bare))), planned(works)
+    picking = Picking(merger, base, onto or base)
+    made, aside = picking.chosen(plan.units, reordered(plan, ranking))
+    doubts = picking.doubts(plan.units, made, aside)
+    said = dict(doubts)
+    for resolution in resolutions:
+        if (unit := next((unit for unit in plan.units if unit.job == resolution.job), None)) and unit.job in aside:
+            picking.resolve(unit, resolution, made, aside)
+            now = picking.doubts(plan.units, made, aside)
+            said[unit.job] = (*resolution.doubts, *now.pop(unit.job, ()))
+            if unit.job not in aside:
+                others = {job: now[job] for job in now if now[job] != doubts.get(job)}
+                made.steps[-1] = replace(made.steps[-1], doubts=others)
+            doubts = now | {unit.job: said[unit.job]}
     by_job = {work.job: work for work in works}
-    branch = _Branch(repo, base)
-    merged = groups_to_commit([*tests, *fixes])
-    squashed = [group for group in merged if group.leader.is_test]
-    if squashed:
-        branch.commit(tested, squash_message(batch, squashed, by_job), squashed)
-    for group in merged[len(squashed) :]:
-        branch.commit(trees[group.leader.sha], fix_message(batch, group, by_job), [group])
-    rows = change_rows([*tests, *fixes], plan.rejected, works, branch.holders)
-    return Integrated(str(branch.head), tuple(branch.commits), rows, job_rows(works, rows))
+    branch = Branch(merger.repo, onto or base, batch, by_job, said)
+    branch.write(made.steps, credited(made.picks))
+    # What is where the branch starts already is in its start.
+    there = dict.fromkeys((c.sha for p in made.picks if p.fate is Fate.DUPLICATE for c in p.changes), branch.start)
+    rows = change_rows([*made.picks, *aside.values()], plan.rejected, works, there | branch.holders)
+    units = tuple(unit for unit in plan.units if unit.job in aside)
+    jobs = job_rows(works, rows, doubts)
+    return Integrated(branch.head, branch.commits, rows, jobs, tuple(branch.landed), units, str(made.tree.id))
 
 
-class Picker:
-    """A tree, and what has been picked onto it."""
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What is picked: a tree, and what it was made from."""
 
-    def __init__(self, repo: pygit2.Repository, base: str) -> None:
-        self.repo = repo
-        self.tree = _commit(repo, base).tree
-        self.touched: dict[str, list[Change]] = {}
-        self.order: dict[str, int] = {}
-        self.has_removed = False
-
-    def pick(self, group: Group) -> Picked:
-        change = group.leader
-        commit = _commit(self.repo, change.sha)
-        if len(commit.parents) != 1:
-            return Picked(group, Fate.CONFLICT, change.paths)
-        edits = edits_of(commit)
-        if not edits:
-            return Picked(group, Fate.EMPTY)
-        tree = self.picked_simply(edits)
-        if tree is None:
-            tree, conflicts = self.judged(commit)
-            if conflicts:
-                return Picked(group, Fate.CONFLICT, conflicts, self.rivals(conflicts))
-        if tree.id == self.tree.id:
-            rivals = self.rivals(change.paths)
-            return Picked(group, Fate.DUPLICATE if rivals else Fate.EMPTY, rivals=rivals)
-        self.tree = tree
-        self.has_removed = self.has_removed or any(edit.new is None for edit in edits)
-        self.order[change.sha] = len(self.order)
-        for path in change.paths:
-            self.touched.setdefault(path, []).append(change)
-        return Picked(group, Fate.MERGED)
-
-    def rivals(self, paths: Sequence[str]) -> tuple[Change, ...]:
-        """Those picked before that touch one of these paths, in the order of picking."""
-        found = {rival.sha: rival for path in paths for rival in self.touched.get(path, ())}
-        return tuple(sorted(found.values(), key=lambda rival: self.order[rival.sha]))
-
-    def picked_simply(self, edits: Sequence[Edit]) -> pygit2.Tree | None:
-        """The tree with the edits, if they are simple (see above)."""
-        adds = any(edit.old is None for edit in edits)
-        removes = any(edit.new is None for edit in edits)
-        if adds and (removes or self.has_removed):
-            return None
-        wanted: dict[str, Entry | None] = {}
-        try:
-            for edit in edits:
-                ours = entry_at(self.tree, edit.path)
-                if ours == edit.old:
-                    wanted[edit.path] = edit.new
-                elif ours != edit.new or edit.old is None or edit.new is None:
-                    return None
-        except Blocked:
-            return None
-        return edited(self.repo, self.tree, wanted)
-
-    def judged(self, commit: pygit2.Commit) -> tuple[pygit2.Tree, tuple[str, ...]]:
-        """What git makes of it: a tree, and the paths in conflict."""
-        signature = pygit2.Signature(NAME, EMAIL, 0, 0)
-        ours = self.repo.create_commit(None, signature, signature, "ours", self.tree.id, [commit.parents[0].id])
-        argv = ["git", "-C", self.repo.path, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"]
-        done = subprocess.run(
-            [*argv, str(ours), str(commit.id)],
-            env=environment(),
-            capture_output=True,
-            timeout=MERGE_SECONDS,
-            check=False,
-        )
-        if done.returncode not in (0, 1):
-            raise GitFailed(f"git merge-tree failed: {done.stderr.decode(errors='replace').strip()[:300]}")
-        tree, *paths = done.stdout.decode(errors="replace").split("\0")
-        found = self.repo[tree]
-        assert isinstance(found, pygit2.Tree)
-        return found, tuple(dict.fromkeys(path for path in paths if path)) if done.returncode else ()
+    base: pygit2.Tree
+    tree: pygit2.Tree
 
 
 @dataclass
-class _Branch:
-    """Commits, one on the other, with nothing in them that depends on when or where."""
+class Laid:
+    """What has been picked so far."""
 
-    repo: pygit2.Repository
-    base: str
-    commits: list[str] = field(default_factory=list)
-    #: for each change on the branch, the commit that holds it
-    holders: dict[str, str] = field(default_factory=dict)
+    tree: pygit2.Tree
+    picks: list[Picked] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    #: what was merged: the change, and the tree after it
+    merged: list[tuple[Change, pygit2.Tree]] = field(default_factory=list)
+    #: which of these touch a path
+    touched: dict[str, list[int]] = field(default_factory=dict)
 
-    @property
-    def head(self) -> str:
-        return self.commits[-1] if self.commits else self.base
+    def take(self, changes: tuple[Change, ...], tree: pygit2.Tree, *, resolved: bool = False) -> None:
+        self.tree = tree
+        self.picks.append(Picked(changes, Fate.MERGED, resolved=resolved))
+        for change in changes:
+            for path in change.paths:
+                self.touched.setdefault(path, []).append(len(self.merged))
+            self.merged.append((change, tree))
 
-    def commit(self, tree: pygit2.Oid, message: str, groups: Sequence[Group]) -> None:
-        when = _commit(self.repo, self.base).commit_time
-        signature = pygit2.Signature(NAME, EMAIL, when, 0)
-        parent = self.repo[self.head].id
-        made = str(self.repo.create_commit(None, signature, signature, message, tree, [parent]))
-        self.commits.append(made)
-        self.holders |= {change.sha: made for group in groups for change in group.changes}
+    def rivals(self, paths: Collection[str], job: int) -> tuple[tuple[Change, pygit2.Tree], ...]:
+        """Those of other jobs picked before that touch one of these paths, in the order of picking."""
+        found = sorted({number for path in paths for number in self.touched.get(path, ())})
+        return tuple(self.merged[number] for number in found if self.merged[number][0].job != job)
 
 
-def _commit(repo: pygit2.Repository, sha: str) -> pygit2.Commit:
-    found = repo[sha]
-    assert isinstance(found, pygit2.Commit)
-    return found
+class Picking:
+    def __init__(self, merger: Merger, base: str, start: str) -> None:
+        self._merger = merger
+        self.base, self.start = merger.commit_of(base).tree, merger.commit_of(start).tree
+
+    def chosen(self, units: Sequence[Unit], ranked: Sequence[Unit]) -> tuple[Laid, dict[int, Picked]]:
+        """What can be picked together, and what was set aside, by job."""
+        aside: dict[int, Picked] = {}
+        while isinstance(made := self._laid(units, ranked, aside), Picked):
+            aside[made.changes[0].job] = made
+        # What one was set aside for may have been set aside itself, later.
+        for job in [job for job, picked in aside.items() if any(rival.job in aside for rival in picked.rivals)]:
+            again = self._laid(units, ranked, aside.keys() - {job})
+            if isinstance(again, Laid):
+                made = again
+                del aside[job]
+        return made, aside
+
+    def resolve(self, unit: Unit, resolution: Resolution, laid: Laid, aside: dict[int, Picked]) -> None:
+        """What can't be picked even so stays aside."""
+        before, after = (self._merger.repo[each].peel(pygit2.Tree) for each in (resolution.before, resolution.after))
+        done = self._merger.merged(before, laid.tree, after)
+        if not done.conflicts and done.tree.id != laid.tree.id:
+            laid.take(unit.changes, done.tree, resolved=True)
+            laid.steps.append(Step(unit.changes, done.tree, resolved=True))
+            del aside[unit.job]
+
+    def _laid(self, units: Sequence[Unit], ranked: Sequence[Unit], without: Collection[int]) -> Laid | Picked:
+        """All of them, or the first conflict."""
+        laid = Laid(self.start)
+        for unit in units:
+            if unit.tests and unit.job not in without and (conflict := self._tests(unit, laid)):
+                return conflict
+        if squashed := tuple(change for change, _ in laid.merged):
+            laid.steps.append(Step(squashed, laid.tree, is_squash=True))
+        for unit in ranked:
+            if unit.job not in without and (conflict := self._fixes(unit, laid)):
+                return conflict
+        return laid
+
+    def _tests(self, unit: Unit, laid: Laid) -> Picked | None:
+        if not self._is_straight(unit.tests):
+            return Picked(unit.changes, Fate.CONFLICT, unit.paths)
+        paths = {path for change in unit.tests for path in change.paths}
+        brought = Side(self.base, self._brought(unit, paths))
+        done = self._merger.merged(self.base, laid.tree, brought.tree)
+        if conflict := self._conflict(unit, laid, done):
+            return conflict
+        self._took(unit.tests, brought, laid, done.tree)
+        return None
+
+    def _fixes(self, unit: Unit, laid: Laid) -> Picked | None:
+        """One after the other. Where they can't be, as one: two jobs may have come to the same in other steps."""
+        if not self._is_straight(unit.fixes):
+            return Picked(unit.changes, Fate.CONFLICT, unit.paths)
+        trees = self._one_by_one(unit, laid.tree)
+        if trees is None:
+            brought = Side(self.base, self._brought(unit, unit.paths))
+            done = self._merger.merged(self.base, laid.tree, brought.tree)
+            if conflict := self._conflict(unit, laid, done):
+                return conflict
+            parts = [(unit.fixes, brought, done.tree)]
+        else:
+            sides = [self._side(change) for change in unit.fixes]
+            parts = [((change,), side, tree) for change, side, tree in zip(unit.fixes, sides, trees, strict=True)]
+        for changes, side, tree in parts:
+            before = laid.tree
+            self._took(changes, side, laid, tree)
+            if tree.id != before.id:
+                laid.steps.append(Step(changes, tree))
+        return None
+
+    def _one_by_one(self, unit: Unit, tree: pygit2.Tree) -> list[pygit2.Tree] | None:
+        trees = []
+        for side in map(self._side, unit.fixes):
+            done = self._merger.merged(side.base, tree, side.tree)
+            if done.conflicts:
+                return None
+            tree = done.tree
+            trees.append(tree)
+        return trees
+
+    def _side(self, change: Change) -> Side:
+        commit = self._merger.commit_of(change.sha)
+        return Side(commit.parents[0].tree, commit.tree)
+
+    def _is_straight(self, changes: Sequence[Change]) -> bool:
+        return all(len(self._merger.commit_of(change.sha).parent_ids) == 1 for change in changes)
+
+    def _conflict(self, unit: Unit, laid: Laid, done: Merged) -> Picked | None:
+        if not done.conflicts:
+            return None
+        rivals = tuple(change for change, _ in laid.rivals(done.conflicts, unit.job))
+        return Picked(unit.changes, Fate.CONFLICT, done.conflicts, rivals)
+
+    def _took(self, changes: tuple[Change, ...], side: Side, laid: Laid, after: pygit2.Tree) -> None:
+        """Cases: it changes something; it has nothing in it; all of it was there."""
+        if after.id != laid.tree.id:
+            laid.take(changes, after)
+        elif side.base.id == side.tree.id:
+            laid.picks.append(Picked(changes, Fate.EMPTY))
+        else:
+            laid.picks.append(self._duplicate(changes, side, laid))
+
+    def _duplicate(self, changes: tuple[Change, ...], side: Side, laid: Laid) -> Picked:
+        """Credited to the first after which it changes nothing more; to none, if it never did here."""
+        if self._merger.holds(side.base, self.start, side.tree):
+            return Picked(changes, Fate.DUPLICATE if self.start.id != self.base.id else Fate.EMPTY)
+        paths = {path for change in changes for path in change.paths}
+        near = laid.rivals(paths, changes[0].job) or tuple(laid.merged)
+        there = (change for change, tree in near if self._merger.holds(side.base, tree, side.tree))
+        holder = next(there, near[-1][0])
+        return Picked(changes, Fate.DUPLICATE, rivals=tuple(change for change, _ in near), holder=holder)
+
+    def _brought(self, unit: Unit, paths: Collection[str]) -> pygit2.Tree:
+        """The base, with these paths as the job has left them."""
+        return self._merger.with_paths(self.base, self._merger.commit_of(unit.head).tree, paths)
+
+    def brought(self, unit: Unit) -> pygit2.Tree:
+        """The base, with all that the job brings."""
+        return self._brought(unit, unit.paths)
+
+    def doubts(self, units: Sequence[Unit], laid: Laid, aside: Collection[int]) -> dict[int, tuple[str, ...]]:
+        return {unit.job: tuple(self.replaced(unit, laid)) for unit in units if unit.job not in aside}
+
+    def replaced(self, unit: Unit, laid: Laid) -> Iterator[str]:
+        """What of a job's work is not in the whole as it was verified, and what it had to give way to."""
+        others = [change for change, _ in laid.rivals(unit.paths, unit.job)]
+        yield from replaced(self._merger, self.base, self.brought(unit), laid.tree, others)

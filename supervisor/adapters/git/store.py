@@ -17,7 +17,7 @@ import asyncio
 import hashlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,12 +26,13 @@ from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.landing import hand_over
-from supervisor.adapters.git.picking import Integrated, integrate
+from supervisor.adapters.git.picking import Integrated, Resolution, integrate
 from supervisor.adapters.git.process import git, run
-from supervisor.adapters.git.replaying import Replayed, replay
+from supervisor.adapters.git.remaking import Remade, remade
+from supervisor.adapters.git.standing import held_back, packages
 from supervisor.adapters.git.taking import Taken, take
 from supervisor.errors import GitFailed, NoSuchThing, Refused
-from supervisor.flow.integration.checking import BranchCommit
+from supervisor.flow.integration.checking import BranchCommit, Placed
 from supervisor.flow.integration.work import Change, Work
 from supervisor.model.attempt import AttemptKey, ref_of
 
@@ -111,22 +112,41 @@ class GitStore:
         """An integrator's commits since the base, to be checked."""
         return await asyncio.to_thread(read_branch, self.bare(repo), base, head)
 
-    async def pick(self, repo: Path, base: str, batch: str, works: Sequence[Work]) -> Integrated:
-        """Pick what qualifies, and keep nothing of it."""
-        return await asyncio.to_thread(integrate, self.bare(repo), base, batch, works)
+    async def pick(
+        self,
+        repo: Path,
+        base: str,
+        batch: str,
+        works: Sequence[Work],
+        *,
+        onto: str = "",
+        ranking: Sequence[str] = (),
+        resolutions: Sequence[Resolution] = (),
+    ) -> Integrated:
+        """Pick what qualifies, and keep nothing of it. Again gives the same branch, to the byte."""
+        return await asyncio.to_thread(
+            integrate, self.bare(repo), base, batch, works, onto=onto, ranking=ranking, resolutions=resolutions
+        )
 
     async def integrate(self, repo: Path, base: str, batch: str, number: int, works: Sequence[Work]) -> Integrated:
-        """Pick what qualifies, and keep the branch under a ref. Again gives the same branch, to the byte."""
+        """Pick what qualifies, and keep the branch under a ref."""
         result = await self.pick(repo, base, batch, works)
         await self.keep_integrated(repo, batch, number, result.head)
         return result
 
+    async def remade(self, repo: Path, base: str, commits: Sequence[Placed]) -> Remade:
+        """What an integrator's branch comes to, commit by commit."""
+        return await asyncio.to_thread(remade, self.bare(repo), base, commits)
+
+    async def held_back(self, repo: Path, commits: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Which commits of a branch can't be reverted alone, and where."""
+        return await asyncio.to_thread(held_back, self.bare(repo), commits)
+
+    async def packages(self, repo: Path, sha: str, paths: Iterable[str]) -> tuple[str, ...]:
+        return await asyncio.to_thread(packages, self.bare(repo), sha, tuple(paths))
+
     async def keep_integrated(self, repo: Path, batch: str, number: int, head: str) -> None:
         await git(self.bare(repo), "update-ref", f"refs/supervisor/{batch}/integrated/{number}", head)
-
-    async def replay(self, repo: Path, onto: str, commits: Sequence[str]) -> Replayed:
-        """The same commits on another one, as far as they can be picked. Nothing of it is kept."""
-        return await asyncio.to_thread(replay, self.bare(repo), onto, commits)
 
     async def patch(self, repo: Path, sha: str) -> str:
         """What a commit changes, for people and agents to read; the beginning of it, if it is long."""

@@ -74,13 +74,15 @@ def _edit(
 ) -> pygit2.Oid:
     builder = repo.TreeBuilder(tree) if tree is not None else repo.TreeBuilder()
     below: dict[str, dict[tuple[str, ...], Entry | None]] = {}
+    files: dict[str, Entry] = {}
     for (name, *rest), entry in edits.items():
         if rest:
             below.setdefault(name, {})[tuple(rest)] = entry
         elif entry is not None:
-            builder.insert(name, entry.id, FileMode(entry.mode))
-        elif builder.get(name) is not None:
+            files[name] = entry
+        elif tree is not None and name in tree and not isinstance(tree[name], pygit2.Tree):
             builder.remove(name)
+    # A file may take a folder's place, or a folder a file's: what goes goes first.
     for name, inner in below.items():
         folder = tree[name] if tree is not None and name in tree else None
         changed = _edit(repo, folder if isinstance(folder, pygit2.Tree) else None, inner)
@@ -88,4 +90,6 @@ def _edit(
             builder.insert(name, changed, FileMode.TREE)
         elif builder.get(name) is not None:
             builder.remove(name)
+    for name, entry in files.items():
+        builder.insert(name, entry.id, FileMode(entry.mode))
     return builder.write()

@@ -42,7 +42,7 @@ class Asking:
     ) -> None:
         touched = (*ON_BRANCH, Fate.CONFLICT)
         repo, by_job = Path(batch.repo), {work.job: work for work in works}
-        shown = [row.change.sha for row in asked.conflicts[:MOST_PATCHES]]
+        shown = [row.change.sha for rows in asked.conflicts for row in rows][:MOST_PATCHES]
         patches = {sha: await self._store.patch(repo, sha) for sha in shown}
         tests = dict.fromkeys(by_job[row.change.job].test for row in done.changes if row.fate in touched)
         run = run_command(batch.profile, *tests, times=batch.cases_in(tests)) if tests else ""

@@ -12,27 +12,28 @@ branch: picking is deterministic, and what is not, the tests' word and what peop
 from dataclasses import replace
 from pathlib import Path
 
+from supervisor.adapters.git.picking import Integrated
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.asking import Asking
-from supervisor.adapters.integrating.checking import IntegratorsCheck
 from supervisor.adapters.integrating.desk import Desk
 from supervisor.adapters.integrating.mechanical import MachinePass
 from supervisor.adapters.integrating.proving import Prover
+from supervisor.adapters.integrating.taking import Taking
 from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.layout import Layout
 from supervisor.errors import GitFailed, Refused
 from supervisor.flow.batches import unmerged
 from supervisor.model.batch import Batch
+from supervisor.model.ledger import HELD_BACK
 from supervisor.ports import Integration, Judgement
 
 
 class BranchIntegrator:
     def __init__(self, store: GitStore, layout: Layout, trials: Trials) -> None:
-        prover = Prover(trials)
-        self._store, self._layout = store, layout
-        self._machine = MachinePass(store, layout, prover)
+        self._store, self._layout, self._prover = store, layout, Prover(trials)
+        self._machine = MachinePass(store, layout, self._prover)
         self._asking = Asking(store, layout)
-        self._check = IntegratorsCheck(store, layout, prover)
+        self._taking = Taking(store, layout, self._prover, self._machine)
 
     async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
         desk = Desk(self._layout.integration(batch.id, number))
@@ -41,14 +42,28 @@ class BranchIntegrator:
 
     async def _made(self, batch: Batch, number: int, desk: Desk) -> Integration | Judgement:
         works = await self._machine.works(batch, desk)
-        done = await self._machine.branch(batch, number, works)
+        done = await self._machine.pick(batch, works)
+        await self._store.keep_integrated(Path(batch.repo), batch.id, number, done.head)
         if batch.integrator is None and (wanted := await self._asking.judgement(batch, desk, works, done)):
             return wanted
-        taken = await self._check.taken(batch, works, done)
-        await self._store.keep_integrated(Path(batch.repo), batch.id, number, taken.head)
-        made = Integration({**unmerged(batch), **taken.jobs}, head=taken.head, problems=taken.problems)
+        taken = await self._taking.taken(batch, works, done)
+        await self._store.keep_integrated(Path(batch.repo), batch.id, number, taken.done.head)
+        proved = await desk.read("proved", tuple[str, ...]) or ()
+        notes = (*taken.notes, *proved, *await self._reverts(batch, taken.done))
+        ledger = {**unmerged(batch), **taken.done.jobs}
+        made = Integration(ledger, head=taken.done.head, problems=taken.problems, notes=notes)
         await desk.write("result", made)
         return made
+
+    async def _reverts(self, batch: Batch, done: Integrated) -> list[str]:
+        """Which fixes can't be taken back alone."""
+        fixes = {each.sha: each.subject for each in done.landed if each.job is not None}
+        held = await self._store.held_back(Path(batch.repo), done.commits)
+        return [
+            f"{HELD_BACK} {sha[:12]} ({fixes[sha]}): what comes after it stands on it in {', '.join(paths[:5])}"
+            for sha, paths in held.items()
+            if sha in fixes
+        ]
 
     async def _landed(self, batch: Batch, number: int, made: Integration) -> Integration:
         """A repository that can't be written is a person's to mend: the branch is kept in ours all the same."""

@@ -1,24 +1,25 @@
 """Runs tests on a branch that is being made, and finds what must be left out of it so that they pass.
 
-Theory of operation. Work that was verified by itself can break a test together with other work. So the tests run on
-the whole branch, in a clean checkout. Where one fails, also when it is run by itself, the shortest beginning of the
-branch that fails is looked for by halves, and what comes last in it is left out: what came before had the better
-rank. Then all is asked again. What fails on nothing at all is no fault of the branch.
+Theory of operation. Work that was verified by itself can break a test together with other work. So tests run on the
+whole branch, in a clean checkout: those that were seen to pass, and those of the packages it touches. Where one
+fails, also when it is run by itself, the shortest beginning of the branch that fails is looked for by halves, and
+what comes last in it is left out: it is this that breaks what fails there, and what came before had the better rank.
+Then all is asked again. What fails on nothing at all is no fault of the branch.
 """
 
 import os
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from supervisor.adapters.judging.reports import cases_of
-from supervisor.adapters.judging.runs import Run
-from supervisor.adapters.judging.trial import Trials, Unready
+from supervisor.adapters.integrating.suites import Suites, holds
+from supervisor.adapters.judging.trial import Trial, Trials, Unready
 from supervisor.model.batch import Batch
 
 #: so many tests that failed with the others are tried by themselves
 MOST_ALONE = 20
 #: so much is left out one by one; where more breaks, nothing is proved
 MOST_LEFT_OUT = 25
+MOST_NAMED = 3
 
 #: why each of the tests that fail does
 type Failures = dict[str, str]
@@ -26,66 +27,98 @@ type Failures = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A branch as it would be, and the tests that must pass on it."""
+    """A branch as it would be."""
 
     head: str
+    #: what must pass on it, because it was seen to pass
     tests: Collection[str]
+    #: what else must not fail that passes at its start: arguments for pytest, () for all that there is; None: nothing
+    suite: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof[T: Hashable]:
+    #: what can't be kept, each with the reason
+    out: dict[T, str] = field(default_factory=dict)
+    #: what was run beside, and what was not
+    notes: tuple[str, ...] = ()
 
 
 class Prover:
     def __init__(self, trials: Trials) -> None:
         self._trials = trials
 
-    async def left_out[T: Hashable](
+    async def proved[T: Hashable](
         self, batch: Batch, items: Sequence[T], made_of: Callable[[Sequence[T]], Awaitable[Candidate]]
-    ) -> dict[T, str]:
-        """What can't be kept of the items, each with the reason."""
+    ) -> Proof[T]:
+        if not items:
+            return Proof()
+        asked = _Asked(self._trials, batch, (await made_of([])).head)
 
         async def failures(of: Sequence[T], only: Collection[str] | None = None) -> Failures:
-            candidate = await made_of(of)
-            tests = [test for test in candidate.tests if only is None or test in only]
-            return await self._failures(batch, candidate.head, tests)
+            return await asked.failures(await made_of(of), only)
 
         kept, out = list(items), dict[T, str]()
         if not (failing := await failures(kept)):
-            return out
+            return Proof(out, asked.suites.notes)
         innocent = await failures([], failing)
         while failing := {test: why for test, why in failing.items() if test not in innocent}:
             if not kept or len(out) == MOST_LEFT_OUT:
-                return out | dict.fromkeys(kept, "too much of the branch fails together")
-            low, high = 0, len(kept)
+                return Proof(out | dict.fromkeys(kept, "too much of the branch fails together"), asked.suites.notes)
+            low, high, broken = 0, len(kept), failing
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (low, middle) if await failures(kept[:middle], failing) else (middle, high)
-            out[kept.pop(high - 1)] = _reason(failing)
+                found = await failures(kept[:middle], failing)
+                low, high, broken = (low, middle, found) if found else (middle, high, broken)
+            out[kept.pop(high - 1)] = _reason({test: why for test, why in broken.items() if test not in innocent})
             failing = await failures(kept)
-        return out
+        return Proof(out, asked.suites.notes)
 
-    async def _failures(self, batch: Batch, head: str, tests: Sequence[str]) -> Failures:
+
+class _Asked:
+    """The tests of one proof."""
+
+    def __init__(self, trials: Trials, batch: Batch, start: str) -> None:
+        self._trials, self._batch = trials, batch
+        self.suites = Suites(trials, batch, start)
+
+    async def failures(self, candidate: Candidate, only: Collection[str] | None) -> Failures:
+        """Of `only` these, or of all that there is to ask."""
+        tests = [test for test in candidate.tests if only is None or test in only]
+        beside = [test for test in only or () if test in self.suites.broken]
+        suite = candidate.suite if only is None and candidate.head != self.suites.start else None
+        if not tests and not beside and suite is None:
+            return {}
+        name = f"{self._batch.id}-integration-{os.urandom(4).hex()}"
+        try:
+            async with self._trials.trial(self._batch, candidate.head, name) as trial:
+                if suite is not None:
+                    beside, tests = await self.suites.broken_on(trial, suite, tests)
+                return await self._failing(trial, list(dict.fromkeys([*tests, *beside])))
+        except Unready as unready:
+            return dict.fromkeys([*tests, *beside], str(unready))
+
+    async def _failing(self, trial: Trial, tests: Sequence[str]) -> Failures:
         if not tests:
             return {}
-        name = f"{batch.id}-integration-{os.urandom(4).hex()}"
-        try:
-            async with self._trials.trial(batch, head, name) as trial:
-                together = await trial.run(*tests, times=batch.cases_in(tests))
-                suspects = [test for test in tests if not _holds(together, test)]
-                failing = dict.fromkeys(suspects[MOST_ALONE:], "it fails with the others")
-                for test in suspects[:MOST_ALONE]:
-                    alone = await trial.run(test, times=batch.cases_in([test]))
-                    if not _holds(alone, test):
-                        failing[test] = alone.why_not
-                return failing
-        except Unready as unready:
-            return dict.fromkeys(tests, str(unready))
-
-
-def _holds(run: Run, test: str) -> bool:
-    """Whether the test did not fail; one that skips itself was seen to do so before."""
-    found = cases_of(run.cases, test).values()
-    return bool(found) and all(case.result != "failed" for case in found)
+        together = await trial.run(*tests, times=self._batch.cases_in(tests))
+        suspects = [test for test in tests if not holds(together, test)]
+        failing = dict.fromkeys(suspects[MOST_ALONE:], "it fails with the others")
+        for test in suspects[:MOST_ALONE]:
+            alone = await trial.run(test, times=self._batch.cases_in([test]))
+            if not alone.cases and "[" in test:  # its parameters have other names now
+                whole = test.partition("[")[0]
+                alone = await trial.run(whole, times=self._batch.cases_in([whole]))
+                if holds(alone, whole):
+                    continue
+            if not holds(alone, test):
+                failing[test] = alone.why_not
+        return failing
 
 
 def _reason(failing: Failures) -> str:
-    test, why = min(failing.items())
-    more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+    """What it breaks, and the first of it in full."""
+    (test, why), *others = sorted(failing.items())
+    named = ", ".join(other for other, _ in others[:MOST_NAMED])
+    more = f" (and {len(others)} more: {named}{', …' if len(others) > MOST_NAMED else ''})" if others else ""
     return f"breaks {test} on the branch{more}: {why}"

@@ -37,6 +37,7 @@ def work_of(batch: Batch, job: Job, report: Report | None, changes: Sequence[Cha
         tuple(replace(change, kind=kinds[change.sha]) for change in changes),
         rejected=why_not(batch, job, changes),
         evidence=Evidence(job.failed_before, job.passed, job.runs),
+        doubts=job.doubts,
     )
 
 
@@ -53,10 +54,15 @@ def why_not(batch: Batch, job: Job, changes: Sequence[Change]) -> str:
     return next((f"it edits {path}, which agents may not" for path in paths if not may_edit(path, allowed)), "")
 
 
+def proves(batch: Batch) -> bool:
+    """Whether tests are run on its branches."""
+    return batch.role == "tester" and batch.profile.verify_runs > 0
+
+
 def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
     """The tests that were seen to pass, and so must pass on a branch: those that needed no work, and those whose work
     is on it. None where nothing is verified."""
-    if batch.role != "tester" or not batch.profile.verify_runs:
+    if not proves(batch):
         return ()
     there = {row.change.job for row in rows if row.fate in (Fate.MERGED, Fate.DUPLICATE)}
     proved = (job for job in batch.touched.values() if job.verification == "verified" and job.outcome in SUCCESSES)

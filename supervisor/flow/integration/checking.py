@@ -1,21 +1,31 @@
-"""Whether a branch that an integrator made may replace the mechanical one. Each objection has a name."""
+"""What an integrator's branch claims to be, by its shape and its trailers. Each objection has a name. Pure.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+A branch may differ from the machine's in two ways: its order, and one commit for each conflict. So each of its
+commits is one of the machine's, or the resolution of one conflict, or a lie. What they hold is compared elsewhere, by
+content.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from supervisor.flow.integration.messages import trailers_in
-
-#: subjects of commits that an integrator makes of its own
-OWN_KINDS = frozenset({"NORMALIZE", "CHANGELOG"})
+from supervisor.flow.integration.work import Unit
 
 type Reason = Literal[
     "not-on-base",  # its first commit doesn't stand on the batch's base
     "not-linear",  # a merge, or a commit that doesn't stand on the one before
-    "dropped-change",  # a qualifying change is neither there nor said to have failed
-    "invented-change",  # a trailer names a change that no job made
-    "unlabelled-commit",  # neither trailers nor one of the integrator's own kinds
-    "forbidden-path",
+    "unlabelled-commit",  # no trailers
+    "invented-change",  # a trailer names a change that is neither on the machine's branch nor in conflict
+    "mixed-changes",  # several of the machine's commits or conflicts in one
+    "wrong-job",  # a trailer names a job that the change is not of
+    "repeated-change",  # two commits for the same
+    "dropped-change",  # a commit of the machine's is not there, or a conflict neither there nor given up
+    "rewritten-commit",  # one of the machine's has another author or message
+    "altered-content",  # a commit does something else than it may
+    "foreign-file",  # a resolution touches a file that the conflict has no part in
+    "empty-resolution",  # a resolution changes nothing
+    "left-marks",  # a resolution leaves the marks of a conflict
 ]
 
 
@@ -27,39 +37,26 @@ class BranchCommit:
     kind: str
     paths: tuple[str, ...]
 
-    @property
-    def changes(self) -> tuple[str, ...]:
-        return trailers_in(self.message)[1]
-
 
 @dataclass(frozen=True, slots=True)
 class Objection:
     reason: Reason
     detail: str
 
-
-def objections(
-    base: str,
-    commits: Sequence[BranchCommit],
-    qualifying: Iterable[str],
-    failed: Mapping[str, str],
-    is_allowed: Callable[[str], bool],
-) -> tuple[Objection, ...]:
-    """`commits` from the base on; `qualifying` changes; `failed`: those given up, with the integrator's reason."""
-    wanted = set(qualifying)
-    return (
-        *_shape(base, commits),
-        *_accounts(commits, wanted, failed),
-        *(
-            Objection("forbidden-path", f"{commit.sha} touches {path}")
-            for commit in commits
-            for path in commit.paths
-            if not is_allowed(path)
-        ),
-    )
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
-def _shape(base: str, commits: Sequence[BranchCommit]) -> Iterator[Objection]:
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What one of its commits claims to be: one of the machine's, or the resolution of a job's conflict."""
+
+    commit: BranchCommit
+    machine: str = ""
+    resolves: Unit | None = None
+
+
+def shape(base: str, commits: Sequence[BranchCommit]) -> Iterator[Objection]:
     before = base
     for commit in commits:
         if commit.parents != (before,):
@@ -69,15 +66,67 @@ def _shape(base: str, commits: Sequence[BranchCommit]) -> Iterator[Objection]:
         before = commit.sha
 
 
-def _accounts(commits: Sequence[BranchCommit], wanted: set[str], failed: Mapping[str, str]) -> Iterator[Objection]:
+def placed(
+    batch: str, commits: Sequence[BranchCommit], machine: Mapping[str, Collection[str]], aside: Sequence[Unit]
+) -> tuple[list[Placed], list[Objection]]:
+    """`machine`: the changes that each of the machine's commits holds; `aside`: what is in conflict."""
+    conflicts = {change.sha: unit for unit in aside for change in unit.changes}
+    held = {change: sha for sha, changes in machine.items() for change in changes}
+    found, lies = list[Placed](), list[Objection]()
     for commit in commits:
-        if not commit.changes and commit.kind not in OWN_KINDS:
-            yield Objection(
-                "unlabelled-commit", f"{commit.sha} names no change, and is no {' or '.join(sorted(OWN_KINDS))}"
-            )
-    named = {change for commit in commits for change in commit.changes}
-    for change in sorted(named - wanted):
-        yield Objection("invented-change", f"no job made the change {change}")
-    for change in sorted(wanted - named):
-        if not failed.get(change):
-            yield Objection("dropped-change", f"the change {change} is neither there nor said to have failed")
+        jobs, changes = trailers_in(commit.message)
+        if commit.sha in machine:
+            found.append(Placed(commit, machine=commit.sha))
+        elif (lie := _untrue(commit, changes, held, conflicts)) is not None:
+            lies.append(lie)
+        elif (unit := conflicts.get(changes[0])) is not None:
+            found.append(Placed(commit, resolves=unit))
+            lies += [
+                Objection("wrong-job", f"{commit.sha} resolves a conflict of {batch}.{unit.job}, and names {job}")
+                for job in jobs
+                if job != f"{batch}.{unit.job}"
+            ]
+        elif set(changes) != set(machine[held[changes[0]]]):
+            lies.append(Objection("mixed-changes", f"{commit.sha} has a part of the machine's {held[changes[0]]}"))
+        else:
+            found.append(Placed(commit, machine=held[changes[0]]))
+    return found, [*lies, *_repeated(found)]
+
+
+def _untrue(
+    commit: BranchCommit, changes: Sequence[str], held: Mapping[str, str], conflicts: Mapping[str, Unit]
+) -> Objection | None:
+    if not changes:
+        return Objection("unlabelled-commit", f"{commit.sha} names no change, and is none of the machine's")
+    if invented := [change for change in changes if change not in held and change not in conflicts]:
+        return Objection("invented-change", f"{commit.sha} names {invented[0]}, which nobody asked for")
+    parts = {held.get(change) or f"a conflict of job {conflicts[change].job}" for change in changes}
+    if len(parts) > 1:
+        return Objection("mixed-changes", f"{commit.sha} is several in one: {', '.join(sorted(parts))}")
+    return None
+
+
+def _repeated(found: Sequence[Placed]) -> Iterator[Objection]:
+    seen = set[str]()
+    for each in found:
+        what = each.machine or (f"the conflict of job {each.resolves.job}" if each.resolves else "")
+        if what in seen:
+            yield Objection("repeated-change", f"{each.commit.sha} is {what} once more")
+        seen.add(what)
+
+
+def dropped(
+    found: Sequence[Placed], machine: Mapping[str, Collection[str]], aside: Sequence[Unit], failed: Mapping[str, str]
+) -> Iterator[Objection]:
+    """`failed`: changes that it gives up, with its reasons. What was verified and merged is not its to give up."""
+    there = {each.machine for each in found}
+    for sha, changes in machine.items():
+        if sha not in there:
+            reasons = [failed[change] for change in changes if failed.get(change)]
+            why = f", and is given up: {reasons[0]}" if reasons else ""
+            yield Objection("dropped-change", f"{sha}, which the machine has merged, is not there{why}")
+    resolved = {each.resolves.job for each in found if each.resolves is not None}
+    for unit in aside:
+        if unit.job not in resolved and not any(failed.get(change.sha) for change in unit.changes):
+            sha = unit.changes[0].sha
+            yield Objection("dropped-change", f"the change {sha} is neither there nor said to have failed")

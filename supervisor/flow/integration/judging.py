@@ -25,7 +25,8 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    conflicts: tuple[ChangeRow, ...]
+    #: what each job in conflict brings: it is resolved as a whole
+    conflicts: tuple[tuple[ChangeRow, ...], ...]
     #: the fixes on the branch, best first
     ranking: tuple[Change, ...]
     repeated: tuple[tuple[Change, ...], ...]
@@ -50,8 +51,12 @@ def questions(rows: Sequence[ChangeRow], commits: Sequence[str], raised: Iterabl
     for row in rows:
         if row.fate is Fate.MERGED and not row.change.is_test:
             holders[row.commit] = row.change
+    aside: dict[int, list[ChangeRow]] = {}
+    for row in rows:
+        if row.fate is Fate.CONFLICT:
+            aside.setdefault(row.change.job, []).append(row)
     return Questions(
-        conflicts=tuple(row for row in rows if row.fate is Fate.CONFLICT),
+        conflicts=tuple(map(tuple, aside.values())),
         ranking=tuple(holders[commit] for commit in commits if commit in holders),
         repeated=repeated(row.change for row in rows if row.fate in _ON_BRANCH),
         raised=tuple(raised),
@@ -81,13 +86,14 @@ def task(
         "conflicts": [
             {
                 **named(row.change),
+                "changes": [each.change.sha for each in (row, *more)],
                 "kind": row.change.kind,
                 "subject": row.change.subject,
                 "paths": row.paths,
                 "with": [named(rival) for rival in row.rivals],
-                "patch": patches.get(row.change.sha, ""),
+                "patch": "\n".join(patches.get(each.change.sha, "") for each in (row, *more)),
             }
-            for row in asked.conflicts
+            for row, *more in asked.conflicts
         ],
         "ranking": [change.sha for change in asked.ranking],
         "repeated": [

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from supervisor.flow.integration.work import Change, Group, Picked, Work
+from supervisor.flow.integration.work import Change, Picked, Work
 from supervisor.model.ledger import Fate, LedgerRow
 
 MAX_NAMED = 3
+RESOLVED = "a conflict that the integrator resolved"
 
 #: the best of its changes' fates is the job's
 _BEST_FIRST = (Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY)
@@ -30,7 +31,10 @@ def change_rows(
     """A row for every change of every work. `commits`: for a change on the branch, the commit that holds it."""
     rows: dict[str, ChangeRow] = {}
     for picked in picks:
-        rows |= {row.change.sha: row for row in _rows_of(picked, commits)}
+        detail = _detail(picked)
+        for change in picked.changes:
+            commit = commits.get(change.sha, "")
+            rows[change.sha] = ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
     ordered = []
     for work in sorted(works, key=lambda work: work.job):
         for change in work.changes:
@@ -39,23 +43,15 @@ def change_rows(
     return tuple(ordered)
 
 
-def job_rows(works: Iterable[Work], rows: Sequence[ChangeRow]) -> dict[int, LedgerRow]:
-    """A row for every job: one that brings no change is empty, or rejected with the reason."""
+def job_rows(
+    works: Iterable[Work], rows: Sequence[ChangeRow], doubts: Mapping[int, tuple[str, ...]] | None = None
+) -> dict[int, LedgerRow]:
+    """A row for every job: one that brings no change is empty, or rejected with the reason. `doubts`: what merging
+    has made of a job's work, where it is not there as it was verified."""
     by_job: dict[int, list[ChangeRow]] = {}
     for row in rows:
         by_job.setdefault(row.change.job, []).append(row)
-    return {work.job: _job_row(work, by_job.get(work.job, [])) for work in works}
-
-
-def _rows_of(picked: Picked, commits: Mapping[str, str]) -> Iterable[ChangeRow]:
-    group, detail = picked.group, _detail(picked)
-    for change in group.changes:
-        commit = commits.get(change.sha, "")
-        if picked.fate is Fate.MERGED and change is not group.leader:
-            leader = group.leader
-            yield ChangeRow(change, Fate.DUPLICATE, f"the same as {leader.sha} of job {leader.job}", commit)
-        else:
-            yield ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
+    return {work.job: _job_row(work, by_job.get(work.job, []), (doubts or {}).get(work.job, ())) for work in works}
 
 
 def _detail(picked: Picked) -> str:
@@ -66,32 +62,40 @@ def _detail(picked: Picked) -> str:
         case Fate.CONFLICT:
             with_whom = f" with {rivals}" if rivals else " with the base"
             return f"conflicts in {', '.join(picked.paths)}{with_whom}"
+        case Fate.DUPLICATE if (there := picked.holder) is not None:
+            same = [change.patch_id for change in picked.changes] == [there.patch_id]
+            return f"{'the same as' if same else 'all of it was done by'} {there.sha} of job {there.job}"
         case Fate.DUPLICATE:
-            return f"all of it was done by {rivals}"
+            return "all of it is there already"
         case Fate.EMPTY:
             return "it changes nothing"
+        case Fate.MERGED if picked.resolved:
+            return RESOLVED
     return ""
 
 
-def _job_row(work: Work, rows: list[ChangeRow]) -> LedgerRow:
+def _job_row(work: Work, rows: list[ChangeRow], doubts: tuple[str, ...]) -> LedgerRow:
     if not rows:
         return LedgerRow(Fate.REJECTED if work.rejected else Fate.EMPTY, work.rejected)
     fate = min((row.fate for row in rows), key=_BEST_FIRST.index)
-    details = dict.fromkeys(row.detail for row in rows if row.detail)
+    on_branch = fate in (Fate.MERGED, Fate.DUPLICATE)
+    details = dict.fromkeys([*(row.detail for row in rows if row.detail), *(doubts if on_branch else ())])
     commits = dict.fromkeys(row.commit or row.change.sha for row in rows)
-    return LedgerRow(fate, "; ".join(details), tuple(commits))
+    return LedgerRow(fate, "; ".join(details), tuple(commits), doubts if on_branch else ())
 
 
-def groups_to_commit(picks: Sequence[Picked]) -> tuple[Group, ...]:
-    """The groups on the branch, each with the duplicates that later picks turned out to be.
-
-    A duplicate by content goes to the last of its rivals that was merged; it is credited there.
-    """
-    merged = {picked.group.leader.sha: list(picked.group.changes) for picked in picks if picked.fate is Fate.MERGED}
-    holder = {change.sha: sha for sha, changes in merged.items() for change in changes}
+def credited(picks: Iterable[Picked]) -> tuple[tuple[Change, str], ...]:
+    """Each change that is on the branch, with the merged one whose commit holds it: a duplicate is credited where it
+    was done."""
+    found: dict[str, str] = {}
+    named: list[tuple[Change, str]] = []
     for picked in picks:
-        if picked.fate is Fate.DUPLICATE:
-            last = holder[picked.rivals[-1].sha]
-            merged[last] += picked.group.changes
-            holder |= {change.sha: last for change in picked.group.changes}
-    return tuple(Group(tuple(changes)) for changes in merged.values())
+        for change in picked.changes:
+            if picked.fate is Fate.MERGED:
+                found[change.sha] = change.sha
+            elif picked.fate is Fate.DUPLICATE and picked.holder is not None:
+                found[change.sha] = found[picked.holder.sha]
+            else:
+                continue
+            named.append((change, found[change.sha]))
+    return tuple(named)

@@ -1,53 +1,60 @@
-"""What becomes of each change when an integrator's branch takes the place of the mechanical one. Pure."""
+"""What an integrator says beside its branch, and what of it counts. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from supervisor.flow.integration.checking import BranchCommit
 from supervisor.flow.integration.ledger import ChangeRow
 from supervisor.model.ledger import Fate
 
 ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
 MAX_REASON = 300
-RESOLVED = "a conflict that the integrator resolved"
-
-
-def qualifying(rows: Sequence[ChangeRow]) -> set[str]:
-    """What an integrator has to account for."""
-    return {row.change.sha for row in rows if row.fate in (*ON_BRANCH, Fate.CONFLICT)}
+MOST_RANKED = 10_000
 
 
 def given_up(extra: Mapping[str, object]) -> dict[str, str]:
     """Changes that an integrator says it could not bring in, with its reasons. Its outcome is hostile."""
     said = extra.get("failed")
     entries = [entry for entry in said if isinstance(entry, dict)] if isinstance(said, list) else []
-    reasons = {entry.get("change"): entry.get("reason") for entry in entries}
+    reasons = {entry.get("change"): entry.get("reason") for entry in entries if _is_name(entry.get("change"))}
     return {
-        change: " ".join(reason.split())[:MAX_REASON]
+        str(change): " ".join(reason.split())[:MAX_REASON]
         for change, reason in reasons.items()
-        if isinstance(change, str) and isinstance(reason, str)
+        if isinstance(reason, str)
     }
 
 
-def holders(commits: Sequence[BranchCommit], made: Mapping[str, str]) -> dict[str, str]:
-    """For each change that is on a branch, the commit that holds it. `made`: what each commit has become."""
-    return {change: made[commit.sha] for commit in commits if commit.sha in made for change in commit.changes}
+def ranked(extra: Mapping[str, object]) -> tuple[str, ...]:
+    """The fixes as an integrator ranks them, best first; () where it does not say."""
+    said = extra.get("ranking")
+    named = said[:MOST_RANKED] if isinstance(said, list) else []
+    return tuple(dict.fromkeys(str(each) for each in named if _is_name(each)))
 
 
-def retaken(
-    rows: Sequence[ChangeRow], holders: Mapping[str, str], reasons: Mapping[str, str]
-) -> tuple[ChangeRow, ...]:
-    """Every change keeps its row; `reasons` say why one is not on the branch."""
-    return tuple(_retaken(row, holders.get(row.change.sha, ""), reasons.get(row.change.sha, "")) for row in rows)
+def untrue(
+    failed: Mapping[str, str], ranking: Sequence[str], conflicts: Collection[str], fixes: Collection[str]
+) -> Iterator[str]:
+    """What it says of things that it was not asked about."""
+    for change in failed:
+        if change not in conflicts:
+            yield f"the integrator says that {_shown(change)} failed, which is in no conflict"
+    for change in ranking:
+        if change not in fixes:
+            yield f"the integrator ranks {_shown(change)}, which is no fix of this branch"
 
 
-def _retaken(row: ChangeRow, commit: str, reason: str) -> ChangeRow:
-    if row.fate is Fate.CONFLICT and commit:
-        return replace(row, fate=Fate.MERGED, detail=RESOLVED, commit=commit)
-    if row.fate is Fate.CONFLICT:
-        return replace(row, detail="; ".join(filter(None, [row.detail, reason])))
-    if row.fate in ON_BRANCH and commit:
-        return replace(row, commit=commit)
-    if row.fate in ON_BRANCH:
-        return replace(row, fate=Fate.REJECTED, detail=reason or "the integrator left it out", commit="")
-    return row
+def with_reasons(rows: Sequence[ChangeRow], reasons: Mapping[str, str]) -> tuple[ChangeRow, ...]:
+    """Of what stays in conflict, also why it was given up."""
+    return tuple(
+        replace(row, detail="; ".join(filter(None, [row.detail, reasons.get(row.change.sha, "")])))
+        if row.fate is Fate.CONFLICT
+        else row
+        for row in rows
+    )
+
+
+def _is_name(said: object) -> bool:
+    return isinstance(said, str) and bool(said)
+
+
+def _shown(said: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in said)[:50]

@@ -58,6 +58,13 @@ class Work:
     #: kinds that the agent itself says have failed
     failed_kinds: frozenset[str] = frozenset()
     evidence: Evidence = Evidence()
+    #: sentences for the reviewer about what no machine can decide
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The last of its commits: what was verified."""
+        return self.changes[-1].sha
 
 
 def brought(
@@ -68,6 +75,7 @@ def brought(
     *,
     rejected: str = "",
     evidence: Evidence | None = None,
+    doubts: tuple[str, ...] = (),
 ) -> Work:
     """What a job brings, by its agent's report and by what verification said of it."""
     unclaimed = "its agent claims no change" if changes and not report.succeeded_kinds else ""
@@ -82,32 +90,45 @@ def brought(
         {claim.kind: claim.summary for claim in report.changes},
         frozenset(claim.kind for claim in report.changes if claim.status == "FAILED"),
         evidence or Evidence(),
+        doubts,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The same change made by one or more jobs: the first of them is picked, all are credited."""
+class Unit:
+    """What one job brings, in its order: it was verified as a whole, and goes in as a whole or not at all."""
 
-    changes: tuple[Change, ...]
+    job: int
+    #: the commit that was verified
+    head: str
+    #: to be squashed into one commit with those of other jobs
+    tests: tuple[Change, ...]
+    #: each a commit of its own, one after the other
+    fixes: tuple[Change, ...]
+    #: paths of the job's other changes, which its agent calls failed: they stay as they are
+    without: frozenset[str] = frozenset()
 
     @property
-    def leader(self) -> Change:
-        return self.changes[0]
+    def changes(self) -> tuple[Change, ...]:
+        return (*self.tests, *self.fixes)
 
     @property
-    def jobs(self) -> tuple[int, ...]:
-        return tuple(sorted({change.job for change in self.changes}))
+    def paths(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(path for change in self.changes for path in change.paths))
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What became of a group's leader."""
+    """What became of changes that were picked together."""
 
-    group: Group
-    #: MERGED, DUPLICATE (another change had done it all), EMPTY or CONFLICT
+    changes: tuple[Change, ...]
+    #: MERGED, DUPLICATE (all of it was there), EMPTY or CONFLICT
     fate: Fate
     #: for a conflict, where
     paths: tuple[str, ...] = ()
     #: for a conflict or a duplicate: the changes picked before that touch the same paths
     rivals: tuple[Change, ...] = ()
+    #: for a duplicate, the change after which it changes nothing any more; None: the branch's own start has it
+    holder: Change | None = None
+    #: for what was merged: it was in conflict, and an integrator's agent has made it fit
+    resolved: bool = False

@@ -1,54 +1,74 @@
-"""Each lie of an integrator is caught by name."""
+"""Each lie of an integrator in the shape and the trailers of its branch is caught by name."""
 
 from dataclasses import replace
 
 import pytest
 
-from supervisor.flow.integration.checking import BranchCommit, objections
+from supervisor.flow.integration.checking import BranchCommit, dropped, placed, shape
+from supervisor.flow.integration.work import Change, Unit
 
-BASE, ONE, TWO, LATE = "b" * 40, "1" * 40, "2" * 40, "3" * 40
-
-
-def commit(sha: str, parent: str, change: str = "", kind: str = "FIX_IMPL", path: str = "app.py") -> BranchCommit:
-    trailer = f"\n\nSupervisor-Job: b.1\nSupervisor-Change: {change}\n" if change else ""
-    return BranchCommit(sha, (parent,), f"[{kind}] x{trailer}", kind, (path,))
-
-
-HONEST = (commit("c1", BASE, ONE), commit("c2", "c1", TWO), commit("c3", "c2", kind="NORMALIZE"))
+BASE, ONE, TWO, THREE, HARD, LATE = ("b" * 40, *(digit * 40 for digit in "12345"))
+#: what the machine has made: tests of two jobs, and a fix
+MACHINE = {"m1": (ONE, TWO), "m2": (THREE,)}
+ASIDE = (Unit(4, HARD, (), (Change(4, HARD, "FIX_IMPL", "hard", ("app.py",), "p"),)),)
 
 
-def reasons(*commits: BranchCommit, failed: dict[str, str] | None = None) -> list[str]:
-    found = objections(BASE, commits, [ONE, TWO], failed or {}, lambda path: not path.startswith(".github/"))
-    assert all(objection.detail for objection in found)
-    return [objection.reason for objection in found]
+def commit(sha: str, parent: str, *changes: str, job: str = "b.4") -> BranchCommit:
+    trailers = "\n".join([f"Supervisor-Job: {job}", *(f"Supervisor-Change: {change}" for change in changes)])
+    return BranchCommit(sha, (parent,), f"[FIX_IMPL] x\n\n{trailers if changes else ''}", "FIX_IMPL", ("app.py",))
+
+
+HONEST = (commit("m1", BASE, ONE, TWO), commit("m2", "m1", THREE), commit("c3", "m2", HARD))
+
+
+def lies(*commits: BranchCommit, failed: dict[str, str] | None = None) -> list[str]:
+    found, untrue = placed("b", commits, MACHINE, ASIDE)
+    every = [*shape(BASE, commits), *untrue, *dropped(found, MACHINE, ASIDE, failed or {})]
+    assert all(each.detail for each in every)
+    return [each.reason for each in every]
 
 
 def test_an_honest_branch_has_no_objection() -> None:
-    assert reasons(*HONEST) == []
-    assert reasons(HONEST[0], failed={TWO: "conflicts with the first"}) == []
+    assert lies(*HONEST) == []
+    assert lies(*HONEST[:2], failed={HARD: "conflicts with the first"}) == []
+    reordered = (commit("c1", BASE, THREE), commit("c2", "c1", TWO, ONE), commit("c3", "c2", HARD))
+    assert lies(*reordered) == []
 
 
 @pytest.mark.parametrize(
     ("commits", "reason"),
     [
-        (HONEST[:1], "dropped-change"),
+        (HONEST[:2], "dropped-change"),
+        ((HONEST[0], replace(HONEST[2], parents=("m1",))), "dropped-change"),
         ((*HONEST, commit("c4", "c3", LATE)), "invented-change"),
         ((*HONEST, commit("c4", "c3")), "unlabelled-commit"),
-        ((*HONEST, commit("c4", "c3", kind="CHANGELOG", path=".github/workflows/x.yml")), "forbidden-path"),
-        ((commit("c1", "elsewhere", ONE), *HONEST[1:]), "not-on-base"),
+        ((*HONEST, commit("c4", "c3", HARD)), "repeated-change"),
+        ((*HONEST, commit("c4", "c3", THREE)), "repeated-change"),
+        ((*HONEST[:2], commit("c3", "m2", HARD, job="b.1")), "wrong-job"),
+        ((commit("c1", "elsewhere", ONE, TWO), *HONEST[1:]), "not-on-base"),
         ((replace(HONEST[0], parents=()), *HONEST[1:]), "not-on-base"),
-        ((HONEST[0], replace(HONEST[1], parents=("c1", "side")), HONEST[2]), "not-linear"),
+        ((HONEST[0], replace(HONEST[1], parents=("m1", "side")), HONEST[2]), "not-linear"),
         ((HONEST[0], replace(HONEST[1], parents=("side",)), HONEST[2]), "not-linear"),
         ((replace(HONEST[0], parents=(BASE, "side")), *HONEST[1:]), "not-linear"),
     ],
 )
 def test_a_lie_is_named(commits: tuple[BranchCommit, ...], reason: str) -> None:
-    assert reasons(*commits) == [reason]
+    found = lies(*commits)
+    assert found[0] == reason
+    assert set(found) <= {reason, "not-linear", "dropped-change"}
 
 
-def test_giving_a_change_up_needs_a_reason() -> None:
-    assert reasons(HONEST[0], failed={TWO: ""}) == ["dropped-change"]
+@pytest.mark.parametrize(
+    "squashed", [commit("c1", BASE, ONE, TWO, THREE, HARD), commit("c1", BASE, THREE, HARD), commit("c1", BASE, ONE)]
+)
+def test_several_in_one_or_a_part_of_one_is_a_lie(squashed: BranchCommit) -> None:
+    assert lies(squashed)[0] == "mixed-changes"
+
+
+def test_giving_a_change_up_needs_a_reason_and_is_for_conflicts_only() -> None:
+    assert lies(*HONEST[:2], failed={HARD: ""}) == ["dropped-change"]
+    assert lies(HONEST[0], failed={HARD: "too hard", THREE: "ugly"}) == ["dropped-change"]
 
 
 def test_an_empty_branch_drops_everything() -> None:
-    assert reasons() == ["dropped-change", "dropped-change"]
+    assert lies() == ["dropped-change"] * 3

@@ -1,5 +1,6 @@
 """What goes into a branch, in which order, under which words, and that the ledger adds up. Pure."""
 
+import random
 import re
 from dataclasses import replace
 
@@ -7,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from supervisor.flow.integration.ledger import change_rows, groups_to_commit, job_rows
-from supervisor.flow.integration.messages import fix_message, squash_message, trailers_in
-from supervisor.flow.integration.ranking import grouped, planned, rejection
-from supervisor.flow.integration.work import Change, Evidence, Group, Picked, Work, brought
+from supervisor.flow.integration.ledger import change_rows, credited, job_rows
+from supervisor.flow.integration.messages import MAX_DOUBTS, fix_message, squash_message, trailers_in
+from supervisor.flow.integration.ranking import planned, rejection, reordered
+from supervisor.flow.integration.work import Change, Evidence, Picked, Work, brought
 from supervisor.model.ledger import Fate
 from supervisor.model.publication import ChangeClaim, Outcome
 
@@ -66,16 +67,19 @@ def stories(draw: st.DrawFn) -> tuple[list[Work], list[Picked]]:
     """Works, and picks of all that qualifies, with fates as picking may give them."""
     works = draw(all_works())
     plan = planned(works)
-    picks: list[Picked] = []
+    aside = draw(st.sets(st.sampled_from([unit.job for unit in plan.units]))) if plan.units else set()
+    picks = [Picked(u.changes, Fate.CONFLICT, u.paths) for u in plan.units if u.job in aside]
     merged: list[Change] = []
-    for group in (*plan.tests, *plan.fixes):
-        fate = draw(st.sampled_from([Fate.MERGED, Fate.MERGED, Fate.CONFLICT, Fate.EMPTY, Fate.DUPLICATE]))
-        rivals = tuple(rival for rival in merged if set(rival.paths) & set(group.leader.paths))
-        if fate is Fate.DUPLICATE and not rivals:
+    on_branch = [unit for unit in plan.units if unit.job not in aside]
+    parts = [unit.tests for unit in on_branch if unit.tests]
+    for part in (*parts, *((fix,) for unit in plan.ranked if unit.job not in aside for fix in unit.fixes)):
+        fate = draw(st.sampled_from([Fate.MERGED, Fate.MERGED, Fate.EMPTY, Fate.DUPLICATE]))
+        holder = draw(st.sampled_from(merged)) if merged and fate is Fate.DUPLICATE else None
+        if fate is Fate.DUPLICATE and holder is None:
             fate = Fate.MERGED
         if fate is Fate.MERGED:
-            merged.append(group.leader)
-        picks.append(Picked(group, fate, group.leader.paths, rivals))
+            merged += part
+        picks.append(Picked(part, fate, (), tuple(merged), holder))
     return works, picks
 
 
@@ -85,9 +89,8 @@ def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
     """A row for each job and each change; all that qualified is on the branch by trailer, or named with a reason."""
     works, picks = story
     plan = planned(works)
-    committed = groups_to_commit(picks)
-    holders = {change.sha: "commit" for group in committed for change in group.changes}
-    rows = change_rows(picks, plan.rejected, works, holders)
+    commits = {change.sha: "commit" for change, _ in credited(picks)}
+    rows = change_rows(picks, plan.rejected, works, commits)
     jobs = job_rows(works, rows)
     assert set(jobs) == {work.job for work in works}
     assert [row.change for row in rows] == [change for work in works for change in work.changes]
@@ -100,16 +103,22 @@ def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
 
 
 @unhurried
-@given(stories())
-def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(story: tuple[list[Work], list[Picked]]) -> None:
-    works, picks = story
+@given(all_works(), st.data())
+def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(works: list[Work], data: st.DataObject) -> None:
     by_job = {work.job: work for work in works}
-    for group in groups_to_commit(picks):
-        for message in (squash_message("b", [group], by_job), fix_message("b", group, by_job)):
-            jobs, changes = trailers_in(message)
-            assert jobs == tuple(f"b.{job}" for job in group.jobs)
-            assert changes == tuple(change.sha for change in group.changes)
-            assert len(message.splitlines()[0]) < 150
+    changes = [change for work in works for change in work.changes]
+    if not changes:
+        return
+    held = data.draw(st.lists(st.sampled_from(changes), min_size=1, unique=True))
+    doubts = {job: tuple(data.draw(st.lists(texts, max_size=3))) for job in {change.job for change in held}}
+    for message in (squash_message("b", held, by_job, doubts), fix_message("b", held, by_job, doubts)):
+        jobs, named = trailers_in(message)
+        assert jobs == tuple(f"b.{job}" for job in sorted({change.job for change in held}))
+        assert named == tuple(change.sha for change in held)
+        assert len(message.splitlines()[0]) < 150
+        last = message.rstrip().rpartition("\n\n")[2].splitlines()
+        told = sum(line.startswith("Supervisor-Doubt: ") for line in last)
+        assert told == min(sum(map(len, doubts.values())), MAX_DOUBTS + 1)
 
 
 @unhurried
@@ -124,11 +133,31 @@ def test_the_plan_does_not_depend_on_the_order_of_works(works: list[Work], rando
 @given(all_works())
 def test_every_change_is_planned_once_or_rejected(works: list[Work]) -> None:
     plan = planned(works)
-    groups = (*plan.tests, *plan.fixes)
-    shas = [change.sha for group in groups for change in group.changes] + list(plan.rejected)
+    shas = [change.sha for unit in plan.units for change in unit.changes] + list(plan.rejected)
     assert sorted(shas) == sorted(change.sha for work in works for change in work.changes)
-    assert all(group.leader.is_test for group in plan.tests)
-    assert not any(group.leader.is_test for group in plan.fixes)
+    assert {unit.job for unit in plan.ranked} == {unit.job for unit in plan.units if unit.fixes}
+    assert sorted(plan.jobs) == [unit.job for unit in plan.units]
+
+
+@unhurried
+@given(all_works(), st.lists(st.text(max_size=3)), st.randoms())
+def test_what_a_job_brings_stays_together_and_in_order_whatever_the_ranking(
+    works: list[Work], said: list[str], random: random.Random
+) -> None:
+    """Tests apart from fixes only where they share no file; nothing of what was verified together is left behind, but
+    what the agent itself calls failed, in files of its own."""
+    plan = planned(works)
+    by_job = {work.job: work for work in works}
+    ranking = [*said, *(change.sha for work in works for change in work.changes)]
+    random.shuffle(ranking)
+    assert sorted(reordered(plan, ranking), key=lambda unit: unit.job) == sorted(plan.ranked, key=lambda u: u.job)
+    for unit in plan.units:
+        order = [change.sha for change in by_job[unit.job].changes]
+        for part in (unit.tests, unit.fixes):
+            assert [change.sha for change in part] == sorted((c.sha for c in part), key=order.index)
+        assert not unit.tests or all(not set(t.paths) & set(f.paths) for t in unit.tests for f in unit.fixes)
+        left = [change for change in by_job[unit.job].changes if change not in unit.changes]
+        assert all(change.is_test and not set(change.paths) & set(unit.paths) for change in left)
 
 
 def change(job: int = 1, kind: str = "FIX_IMPL", patch: str = "", paths: tuple[str, ...] = ("a",)) -> Change:
@@ -158,38 +187,55 @@ def test_fixes_are_ranked_by_tests_fixed_then_by_how_little_they_touch() -> None
     shared = [change(job, patch="same", paths=("a", "b")) for job in (3, 4)]
     other = change(5, kind="")
     plan = planned([Work(one.job, "t", (one,)) for one in (other, wide, small, *shared)])
-    assert [group.leader.job for group in plan.fixes] == [3, 2, 1, 5]
+    assert [unit.job for unit in plan.ranked] == [3, 4, 2, 1, 5]
 
 
-def test_the_same_patch_as_test_and_as_fix_is_not_one() -> None:
-    assert len(grouped([change(1, "DOC", "same"), change(2, "FIX_IMPL", "same")])) == 2
+def test_a_ranking_counts_as_far_as_it_names_fixes() -> None:
+    plan = planned([Work(number, "t", (change(number),)) for number in (1, 2, 3)])
+    assert [unit.job for unit in reordered(plan, ["nobody", change(3).sha])] == [3, 1, 2]
+    assert reordered(plan, []) == plan.ranked
+
+
+def test_a_fix_that_its_agent_calls_failed_takes_the_rest_of_its_job_with_it() -> None:
+    fix, test = change(1), replace(change(1, "FIX_TEST", paths=("t",)), sha="f" * 40)
+    plan = planned([Work(1, "t", (fix, test), failed_kinds=frozenset({"FIX_IMPL"}))])
+    assert (plan.units, set(plan.rejected)) == ((), {fix.sha, test.sha})
+    assert "it goes with" in plan.rejected[test.sha]
 
 
 def test_a_summary_that_plays_trailer_is_only_text() -> None:
-    group = Group((change(),))
     lie = "done\n\nSupervisor-Job: b.99\nSupervisor-Change: " + "9" * 40
-    works = {1: Work(1, "t", group.changes, summaries={"FIX_IMPL": lie})}
-    assert trailers_in(fix_message("b", group, works)) == (("b.1",), (group.leader.sha,))
+    works = {1: Work(1, "t", (change(),), summaries={"FIX_IMPL": lie})}
+    doubts = {1: (lie,)}
+    assert trailers_in(fix_message("b", [change()], works, doubts)) == (("b.1",), (change().sha,))
 
 
-@pytest.mark.parametrize("words", ["fixes #1", "closes ann/shop#2", "@ann look", "GH-3", "see https://x.example/4"])
+OBEYED = r"@\w|#\d|GH-\d|://|\[skip|\[ci|\[no ci|\*\*\*NO|-by:|!\d"
+LOUD = ["fixes #1", "closes ann/shop#2", "@ann look", "GH-3", "see https://x.example/4", "[skip ci] or [ci skip]"]
+LOUD += ["***NO_CI***", "[no ci]", "Signed-off-by: ann", "see !7"]
+
+
+@pytest.mark.parametrize("words", LOUD)
 def test_what_agents_say_in_a_commit_calls_nobody_and_closes_nothing(words: str) -> None:
+    """Nor does it order a CI about."""
     loud = replace(change(), subject=words)
-    works = {1: Work(1, "t", (loud,), summaries={"FIX_IMPL": words})}
-    for message in (fix_message("b", Group((loud,)), works), squash_message("b", [Group((loud,))], works)):
-        assert not re.search(r"@\w|#\d|GH-\d|://", message)
+    works = {1: Work(1, f"t.py::t[{words}]", (loud,), summaries={"FIX_IMPL": words})}
+    doubts = {1: (words,)}
+    for message in (fix_message("b", [loud], works, doubts), squash_message("b", [loud], works, doubts)):
+        said = message.replace(f"t.py::t[{words}]", "") if " " not in words else message
+        assert not re.search(OBEYED, said, re.IGNORECASE)
         assert words in message.replace("\u200b", "")
 
 
-def test_a_duplicate_by_content_is_credited_where_it_was_done() -> None:
-    first, second, late = change(1, "DOC"), change(2, "FIX_IMPL"), change(3, "FIX_IMPL")
+def test_a_duplicate_is_credited_where_it_was_done() -> None:
+    first, second, late, later = change(1, "DOC"), change(2), change(3), change(4)
     picks = [
-        Picked(Group((first,)), Fate.MERGED),
-        Picked(Group((second,)), Fate.MERGED),
-        Picked(Group((late,)), Fate.DUPLICATE, rivals=(first, second)),
-        Picked(Group((replace(late, job=4, sha="4" * 40),)), Fate.DUPLICATE, rivals=(first,)),
+        Picked((first,), Fate.MERGED),
+        Picked((second,), Fate.MERGED),
+        Picked((late,), Fate.DUPLICATE, holder=second),
+        Picked((later,), Fate.DUPLICATE, holder=first),
     ]
-    assert [[one.job for one in group.changes] for group in groups_to_commit(picks)] == [[1, 4], [2, 3]]
+    assert dict(credited(picks)) == {first: first.sha, second: second.sha, late: second.sha, later: first.sha}
 
 
 def test_a_report_becomes_work() -> None:

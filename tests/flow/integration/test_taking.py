@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from supervisor.flow.integration.judging import questions, repeated
 from supervisor.flow.integration.ledger import ChangeRow
-from supervisor.flow.integration.taking import ON_BRANCH, given_up, qualifying, retaken
+from supervisor.flow.integration.taking import ON_BRANCH, given_up, ranked, untrue, with_reasons
 from supervisor.flow.integration.work import Change
 from supervisor.model.ledger import Fate
 
@@ -26,17 +26,21 @@ rows = st.lists(st.sampled_from(FATES), max_size=8).map(
 names = st.integers(0, 9).map(lambda number: f"c{number}")
 
 
-@given(rows, st.dictionaries(names, names), st.dictionaries(names, st.just("why")))
-def test_every_change_keeps_its_row_and_is_merged_only_if_it_is_there(
-    before: list[ChangeRow], holders: dict[str, str], reasons: dict[str, str]
+@given(rows, st.dictionaries(names, st.just("why")))
+def test_a_reason_changes_no_row_but_those_that_stay_in_conflict(
+    before: list[ChangeRow], reasons: dict[str, str]
 ) -> None:
-    after = retaken(before, holders, reasons)
-    assert [row.change for row in after] == [row.change for row in before]
-    for was, row in zip(before, after, strict=True):
-        there = row.change.sha in holders and was.change.sha in qualifying(before)
-        assert (row.fate in ON_BRANCH) == there
-        assert row.fate is was.fate or was.fate in (*ON_BRANCH, Fate.CONFLICT)
-        assert not there or row.commit == holders[row.change.sha]
+    for was, row in zip(before, with_reasons(before, reasons), strict=True):
+        expected = reasons.get(was.change.sha, "") if was.fate is Fate.CONFLICT else ""
+        assert row == replace(was, detail=expected)
+
+
+def test_what_it_says_of_things_that_it_was_not_asked_about_is_told() -> None:
+    said = list(untrue({"c1": "too hard", "c2": "ugly"}, ["c3", "c9\x1b"], {"c1"}, {"c3"}))
+    assert said == [
+        "the integrator says that c2 failed, which is in no conflict",
+        "the integrator ranks c9?, which is no fix of this branch",
+    ]
 
 
 @given(
@@ -46,6 +50,7 @@ def test_every_change_keeps_its_row_and_is_merged_only_if_it_is_there(
 )
 def test_whatever_an_integrator_says_it_gave_up_is_read_or_left(said: object) -> None:
     assert all(isinstance(word, str) for entry in given_up({"failed": said}).items() for word in entry)
+    assert all(ranked({"ranking": said}))
     assert (
         given_up({"failed": [{"change": "c1", "reason": " too\n hard "}, said]}).get("c1", "too hard") == "too hard"
     )
