@@ -15,6 +15,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from supervisor.cli import surroundings
+from supervisor.cli.surroundings import Surroundings
 from supervisor.errors import Refused
 
 PLUGIN = """\
@@ -67,7 +69,9 @@ class Collected:
     cases: list[int]
 
 
-def collect(root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *, timeout: float) -> Collected:
+def collect(
+    root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *, timeout: float, around: Surroundings
+) -> Collected:
     """One job `per` function, case, file or class. pytest's own words go to stderr when it fails."""
     with tempfile.TemporaryDirectory(prefix="supervisor-collect-") as folder:
         (Path(folder) / f"{MODULE}.py").write_text(PLUGIN)
@@ -81,7 +85,9 @@ def collect(root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *,
             "SUPERVISOR_COLLECT_ROOT": str(root),
             "SUPERVISOR_COLLECT_INTO": str(into),
         }
-        argv = [*pytest, "-p", MODULE, "-p", "no:cacheprovider", "--collect-only", "-q", *args]
+        environment |= around.environment(Path(folder))
+        looking = ["-p", MODULE, "-p", surroundings.MODULE]
+        argv = [*pytest, *looking, "-p", "no:cacheprovider", "--collect-only", "-q", *args]
         returned, said = _run(argv, root, environment, timeout)
         if returned == NOTHING_COLLECTED or (returned == 0 and not into.exists()):
             raise Refused("pytest collects no test there", hint=f"see what `{' '.join(pytest)} --collect-only` says")
@@ -90,6 +96,7 @@ def collect(root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *,
             hint = "its own words are above; put right what they say"
             raise Refused(f"pytest can't collect (exit {returned})", hint=hint)
         collected = json.loads(into.read_text())
+        around.read(Path(folder))
     if outside := next((path for path, _ in collected if path.startswith("..")), None):
         hint = "submit tests of one repository at a time"
         raise Refused(f"{outside} is outside the repository {root}", hint=hint)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from supervisor.cli import collecting, session, waiting
+from supervisor.cli.surroundings import Surroundings
 from supervisor.errors import NoSuchThing
 
 #: the daemon copies the repository before it answers
@@ -42,8 +43,15 @@ def submit(
     checkout = client.get("/v1/checkout", **asked)
     root = Path(checkout["repo"])
     wanted = [_from_root(path, root) for path in paths or []]
-    unit, limit = per or checkout["per"], checkout["timeout_seconds"]
-    found = collecting.collect(root, checkout["pytest"], [*wanted, *rest], unit, timeout=limit)
+    unit, limit, around = per or checkout["per"], checkout["timeout_seconds"], Surroundings(root)
+    words = [*wanted, *rest]
+    found = collecting.collect(root, checkout["pytest"], words, unit, timeout=limit, around=around)
+    around.check(checkout["pytest"], has_setup=checkout["has_setup"])
+    python_path = _python_path(checkout, around)
+    for note in around.notes(python_path):
+        here.note(note)
+    if around.coverage:
+        rest.append("--cov-fail-under=0")
     if dry_run:
         data = {"schema_version": 1, "batch": None, "jobs": len(found.tests), "changed": False}
         said = f"{_counted(found, unit)} would be submitted, from {checkout['base'][:12]}"
@@ -51,6 +59,7 @@ def submit(
         return
     body: dict[str, Any] = {key: checkout[key] for key in ("repo", "base", "profile")}
     body |= {"tests": found.tests, "cases": found.cases, "per": unit, "pytest_args": rest, "priority": priority}
+    body["python_path"] = list(python_path)
     answer = client.post("/v1/submit", body, timeout=SUBMIT_SECONDS)
     batch = answer["batch"]
     if wait:
@@ -69,6 +78,11 @@ def _counted(found: collecting.Collected, unit: str) -> str:
 def _lines(found: collecting.Collected) -> list[str]:
     pairs = zip(found.tests, found.cases, strict=True)
     return [test if cases == 1 else f"{test}  ({cases} cases)" for test, cases in pairs]
+
+
+def _python_path(checkout: dict[str, Any], around: Surroundings) -> tuple[str, ...]:
+    """What the profile says goes before what was found; and a setup sees to it itself."""
+    return tuple(checkout["python_path"]) or (() if checkout["has_setup"] else around.python_path)
 
 
 def _from_root(path: str, root: Path) -> str:

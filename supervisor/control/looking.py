@@ -102,6 +102,8 @@ async def checkout(
             "profile": resolved.name,
             "pytest": list(resolved.pytest),
             "per": resolved.per,
+            "python_path": list(resolved.python_path),
+            "has_setup": bool(resolved.setup),
             "timeout_seconds": resolved.test_timeout_seconds,
         }
     )

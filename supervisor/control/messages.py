@@ -137,6 +137,8 @@ class Checkout(Answer):
     profile: str
     pytest: list[str]
     per: str
+    python_path: list[str] = []
+    has_setup: bool = False
     timeout_seconds: float
 
 
