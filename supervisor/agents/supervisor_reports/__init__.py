@@ -40,6 +40,10 @@ class _Reporter:
         self._carried: list[dict[str, Any]] = []
         self._is_worker = hasattr(config, "workerinput")
         self._watch = watcher()
+        if not self._is_worker:
+            self._begin(config)
+
+    def _begin(self, config: Any) -> Any:
         inifile = getattr(config, "inipath", None) or getattr(config, "inifile", None)
         self._tell(
             kind="begin",
@@ -140,16 +144,20 @@ class _Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Any:
+        if self._is_worker:  # what it has to say is sent at the end of this very hook
+            self._tell_loaded()
+            self._config.workeroutput[CARRIED] = self._carried
         yield
+        if not self._is_worker:
+            self._tell_loaded()
+            self._tell(kind="end", exitstatus=int(session.exitstatus), collected=int(session.testscollected))
+            self._line(None)
+
+    def _tell_loaded(self) -> Any:
         for name, file in _plugins(self._config):
             self._tell(kind="plugin", name=name, file=file)
         for name, file in _modules():
             self._tell(kind="module", name=name, file=file)
-        if self._is_worker:
-            self._config.workeroutput[CARRIED] = self._carried
-            return
-        self._tell(kind="end", exitstatus=int(session.exitstatus), collected=int(session.testscollected))
-        self._line(None)
 
 
 # --- what is told
