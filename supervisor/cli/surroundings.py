@@ -125,10 +125,8 @@ class Surroundings:
         """What a person should know; `python_path` is the one that the batch gets."""
         said = []
         if python_path and python_path == self.python_path:
-            where = ", ".join("its root" if each == "." else each for each in python_path)
-            said.append(
-                f"Python finds this repository's packages in this checkout: agents import them from {where} of theirs"
-            )
+            where = " and ".join("the root" if each == "." else each for each in python_path)
+            said.append(f"packages are installed from this checkout: agents import them from {where} of their own")
         for name, place in self.unmapped:
             said.append(
                 f"warning: Python finds {name} in {place} of this checkout, which agents' changes don't reach; "
