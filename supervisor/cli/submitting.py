@@ -57,10 +57,9 @@ def submit(
         said = f"{_counted(found, unit)} would be submitted, from {checkout['base'][:12]}"
         here.show(data | {"per": unit, "tests": found.tests, "cases": found.cases}, "\n".join([*_lines(found), said]))
         return
-    body: dict[str, Any] = {key: checkout[key] for key in ("repo", "base", "profile")}
+    body = {key: checkout[key] for key in ("repo", "base", "profile")}
     body |= {"tests": found.tests, "cases": found.cases, "per": unit, "pytest_args": rest, "priority": priority}
-    body["python_path"] = list(python_path)
-    answer = client.post("/v1/submit", body, timeout=SUBMIT_SECONDS)
+    answer = client.post("/v1/submit", body | {"python_path": list(python_path)}, timeout=SUBMIT_SECONDS)
     batch = answer["batch"]
     if wait:
         here.note(f"batch {batch}: {_counted(found, unit)}")

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from supervisor.cli.collecting import collect, grouped
+from supervisor.cli.surroundings import Surroundings
 
 TESTS = '''
 import unittest, pytest
@@ -70,7 +71,8 @@ def test_functions_and_classes_are_told_by_the_items_and_not_by_their_names(tmp_
     (tmp_path / "w.yaml").touch()
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
     for per, expected in (("function", FUNCTIONS), ("class", CLASSES)):
-        found = collect(tmp_path, [sys.executable, "-m", "pytest"], [], per, timeout=100)
+        around = Surroundings(tmp_path)
+        found = collect(tmp_path, [sys.executable, "-m", "pytest"], [], per, timeout=100, around=around)
         assert dict(zip(found.tests, found.cases, strict=True)) == expected
 
 

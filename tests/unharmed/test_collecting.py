@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from supervisor.cli.collecting import collect
+from supervisor.cli.surroundings import Surroundings
 
 #: what a run of it writes, as people have it in their configuration
 CONFIGURATION = """\
@@ -28,7 +29,9 @@ def test_collecting_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
     before = sorted(tmp_path.rglob("*"))
 
-    collected = collect(tmp_path, [sys.executable, "-m", "pytest"], [], "function", timeout=60)
+    collected = collect(
+        tmp_path, [sys.executable, "-m", "pytest"], [], "function", timeout=60, around=Surroundings(tmp_path)
+    )
     assert collected.tests == ["test_it.py::test_one"]
 
     assert sorted(tmp_path.rglob("*")) == before
