@@ -45,6 +45,11 @@ REASONS: Mapping[str, MngrReason] = {
 LOCK_TROUBLE = frozenset({"HostError", "LockNotHeldError", "LockLostError"})
 #: tmux's own words when its server went away under a call: whatever was started in it has gone with it
 LOST_TMUX = re.compile(r"no server running on|server exited unexpectedly|lost server|error connecting to \S*tmux")
+#: the system's words for what a machine is short of: no fault of the job's, and it passes
+SHORTAGE = re.compile(
+    r"No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory"
+    r"|Resource temporarily unavailable"
+)
 CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
 #: versions before 0.3 print errors as words only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
@@ -121,11 +126,15 @@ def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
     a tmux server that is killed, and no agent outlives that."""
     failed = failure("create", answer)
     told = list(events(answer.stdout))
-    if failed.reason in ("refused", "not-started") and LOST_TMUX.search(_error_words(told) or answer.stderr):
-        return MngrFailed(failed.message, reason="provider")
+    steps = {str(e.get("step")) for e in told if e.get("kind") == "started"}
+    if failed.reason in ("refused", "not-started") and (words := _error_words(told) or answer.stderr):
+        if LOST_TMUX.search(words):
+            return MngrFailed(failed.message, reason="provider")
+        if SHORTAGE.search(words):
+            return MngrFailed(failed.message, reason="timeout" if "starting_agent" in steps else "provider")
     if not is_remote or failed.reason not in ("provider", "refused"):
         return failed
-    if {str(e.get("step")) for e in told if e.get("kind") == "started"} - {"preparing"}:
+    if steps - {"preparing"}:
         return MngrFailed(failed.message, reason="timeout")
     if any(e.get("event") == "error" and e.get("error_class") in LOCK_TROUBLE for e in told):
         return MngrFailed(failed.message, reason="provider")
