@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
@@ -101,14 +102,14 @@ def _integrator(settings: Settings, store: GitStore, layout: Layout) -> Integrat
     return TakenByPeople(integrator)
 
 
-def daemon(settings: Settings, devices: Devices) -> Daemon:
+def daemon(settings: Settings, devices: Devices, clock: Callable[[], float] = time.time) -> Daemon:
     rhythm = Rhythm(listing=settings.mngr.list_seconds)
     observe = settings.mngr.observe == "always" or (
         # Of this machine's own agents the files and the tmux server tell, at no cost; mngr looks at all of them again
         # at every change of one.
         settings.mngr.observe == "auto" and any(pool.provider != "local" for pool in settings.pools)
     )
-    return Daemon(devices, pool_specs(settings), rhythm=rhythm, observe=observe, version=__version__)
+    return Daemon(devices, pool_specs(settings), rhythm=rhythm, observe=observe, version=__version__, clock=clock)
 
 
 def mngr_settings(settings: Settings) -> MngrSettings:

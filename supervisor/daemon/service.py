@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from supervisor.daemon.attention import Attention
+from supervisor.daemon.clock import SteadyClock
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Performer
 from supervisor.daemon.shortage import is_shortage, outlasting, passed
@@ -78,13 +79,8 @@ class Daemon:
         version: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._devices, self._pools, self._observe, self._version, self._clock = (
-            devices,
-            pools,
-            observe,
-            version,
-            clock,
-        )
+        self._devices, self._pools, self._observe, self._version = devices, pools, observe, version
+        self._clock = SteadyClock(clock, is_waiting=self._is_waiting)
         self._rhythm = rhythm or Rhythm()
         self._tasks: asyncio.TaskGroup
         self._stop = asyncio.Event()
@@ -101,10 +97,17 @@ class Daemon:
             integrator=devices.integrator,
             logs=devices.logs,
             tell=lambda event: self.loop.inbox.tell(event),
-            clock=clock,
+            clock=self._clock,
         )
         self.loop: Loop
         self.watch: Watch
+
+    def _is_waiting(self) -> bool:
+        """For something that time brings, other than the time of day."""
+        if not hasattr(self, "loop"):
+            return False
+        state = self.loop.state
+        return bool(state.attempts) or any(item[0] != "window" for item in state.agenda.times)
 
     def stop(self) -> None:
         self._stop.set()

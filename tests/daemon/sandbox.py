@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -117,12 +118,16 @@ async def box(folder: Path, **options: Any) -> AsyncIterator[Sandbox]:
 
 @asynccontextmanager
 async def running(
-    made: Sandbox, change: Callable[[Devices], Devices] = lambda devices: devices, *, accept_older: bool = False
+    made: Sandbox,
+    change: Callable[[Devices], Devices] = lambda devices: devices,
+    *,
+    accept_older: bool = False,
+    clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[Running]:
     """The daemon, from its start to its detaching."""
     async with opened(made.configuration, accept_older=accept_older) as devices:
         devices = change(devices)
-        supervisor = daemon(made.configuration, devices)
+        supervisor = daemon(made.configuration, devices, clock)
         task = asyncio.create_task(supervisor.run())
         ready = asyncio.create_task(supervisor.ready.wait())
         await asyncio.wait([task, ready], return_when="FIRST_COMPLETED")
