@@ -6,24 +6,19 @@ from typing import Any
 
 import structlog
 
+from supervisor.daemon.leaving import Leaving
 from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
-from supervisor.flow.attention import usage_counted
 from supervisor.flow.integration.so_far import so_far
 from supervisor.flow.integration.taking import ON_BRANCH
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
-from supervisor.model.job import How
 from supervisor.model.state import State
-from supervisor.model.usage import NOTHING
 from supervisor.ports import (
-    KEPT,
-    UNSAVED,
     AgentAddress,
     Agents,
-    Collection,
     Collector,
     Integrator,
     Judge,
@@ -61,6 +56,7 @@ class Performer:
         self._logs, self._tell = logs, tell
         self._agents, self._orders, self._collector = agents, orders, collector
         self._judge, self._integrator, self._clock = judge, integrator, clock
+        self._leaving = Leaving(agents, collector, logs, tell, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
         self._hosts: dict[tuple[str, str], asyncio.Future[bool]] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
@@ -80,7 +76,8 @@ class Performer:
             case Verify():
                 return self._verify(state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt))
             case Release():
-                return self._release(effect.attempt, _has_published(state, effect.attempt))
+                retry_at = self._retry_at(effect.attempt.tries)
+                return self._leaving.release(state, effect.attempt, retry_at)
             case Integrate():
                 return self._integrate(state.batches[effect.batch], effect.number)
             case IntegrateSoFar():
@@ -163,7 +160,7 @@ class Performer:
         key = attempt.key
         try:
             if rescue:
-                return await self._rescue(batch, attempt)
+                return await self._leaving.rescue(batch, attempt)
             home = await self._collector.collect(batch, attempt)
         except Hostile as hostile:
             return ev.PublicationRefused(self._clock(), *key, reason=hostile.reason, detail=hostile.message)
@@ -173,32 +170,6 @@ class Performer:
         return ev.WorkCollected(
             self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
         )
-
-    async def _rescue(self, batch: Batch, attempt: Attempt) -> ev.Event:
-        """An agent that is still at work is ended first, or what it does from now on would be lost with it."""
-        if attempt.provider == "local":
-            await self._logs.finish(attempt, published=False)
-            await self._end(attempt)
-        try:
-            left = await self._collector.rescue(batch, attempt)
-        except Hostile as hostile:
-            left = Collection(unsaved=f"{hostile.reason}: {hostile.message}")
-        return ev.WorkRescued(
-            self._clock(),
-            *attempt.key,
-            head=left.head,
-            commits=left.commits,
-            detail=left.detail,
-            unsaved=left.unsaved,
-            clone=left.clone,
-        )
-
-    async def _end(self, attempt: Attempt) -> None:
-        try:
-            await self._agents.stop([AgentAddress.of(attempt)])
-        except MngrFailed as failed:
-            if failed.reason != "no-such-agent":
-                raise
 
     async def _verify(self, batch: Batch, key: AttemptKey) -> ev.Event:
         try:
@@ -219,22 +190,6 @@ class Performer:
             doubts=verdict.doubts,
             evidence=verdict.evidence,
         )
-
-    async def _release(self, attempt: Attempt, published: bool) -> ev.Event:
-        usage = await self._logs.finish(attempt, published=published)
-        if usage != NOTHING:
-            self._tell(usage_counted(self._clock(), attempt.key, usage))
-        try:
-            if attempt.unsaved or (attempt.keep and attempt.host_id):
-                await self._agents.stop([AgentAddress.of(attempt)])
-                await self._agents.label(AgentAddress.of(attempt), {KEPT: UNSAVED if attempt.unsaved else "true"})
-            else:
-                await self._agents.destroy([AgentAddress.of(attempt)])
-        except MngrFailed as failed:
-            if failed.reason != "no-such-agent":
-                retry_at = self._retry_at(attempt.tries)
-                return ev.ReleaseFailed(self._clock(), *attempt.key, detail=failed.message, retry_at=retry_at)
-        return ev.AgentReleased(self._clock(), *attempt.key, kept=attempt.keep)
 
     async def _integrate(self, batch: Batch, number: int) -> ev.Event:
         try:
@@ -275,9 +230,3 @@ class Performer:
             merged=sum(row.fate in ON_BRANCH for row in done.ledger.values()),
             left=len(batch.tests) - len(wanted.jobs),
         )
-
-
-def _has_published(state: State, attempt: Attempt) -> bool:
-    job = state.batches[attempt.key.batch].job(attempt.key.job)
-    is_last = job.attempts == attempt.key.attempt
-    return is_last and job.ending is not None and job.ending.how is How.PUBLISHED

@@ -51,13 +51,17 @@ def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     attempt, job = _answered(state, event, published=False)
     if event.head:
         job = _unverified(replace(job, head=event.head, commits=event.commits))
-    if event.head or event.unsaved:
-        agent = attempt.agent_name if event.unsaved else ""
-        found = Saved(event.attempt, event.head, event.commits, True, event.unsaved, agent, event.clone)
-        job = _with(job, found)
+    job = _with_found(job, attempt, event)
     unsaved = bool(event.unsaved)
     keep = unsaved or state.batches[event.batch].profile.keep_agents != "none"
     return _collected(state, event, job, replace(attempt, keep=keep, unsaved=unsaved))
+
+
+def _with_found(job: Job, attempt: Attempt, event: ev.WorkRescued | ev.AgentReleased) -> Job:
+    if not event.head and not event.unsaved:
+        return job
+    agent = attempt.agent_name if event.unsaved else ""
+    return _with(job, Saved(event.attempt, event.head, event.commits, True, event.unsaved, agent, event.clone))
 
 
 def _with(job: Job, found: Saved) -> Job:
@@ -126,8 +130,10 @@ def on_agent_released(state: State, event: ev.AgentReleased) -> State:
     attempt = attempt_of(state, event)
     state = slots.left(replace(state, attempts=state.attempts.delete(attempt.key)), attempt)
     state = state.drop(item("release", attempt.key))
+    job = _with_found(state.batches[event.batch].job(event.job), attempt, event)
+    if event.head or event.unsaved:
+        state = state.with_job(event.batch, job)
     batch = state.batches[event.batch]
-    job = batch.job(event.job)
     if job.state is JobState.COLLECTING and job.attempts == event.attempt:
         return state.put(("settle", event.batch, event.job), event.at)
     if batch.finished_at is not None and batch.agents == 0:

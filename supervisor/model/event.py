@@ -501,6 +501,11 @@ class ReleaseStarted(AttemptEvent):
 @dataclass(frozen=True, slots=True)
 class AgentReleased(AttemptEvent):
     kept: bool = False
+    #: of one that was not said to be created: what it had done all the same, as in WorkRescued
+    head: str = ""
+    commits: int = 0
+    unsaved: str = ""
+    clone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,3 +79,16 @@ def test_work_that_is_not_accepted_as_published_is_rescued(tmp_path: Path, work:
     assert ledger(box).fate is Fate.RESCUED
     assert "refs/supervisor/batch/1/rescued/1" in ledger(box).detail
     assert not agents_in_mngr(box.state_dir)
+
+
+def test_an_agent_that_was_created_without_a_word_is_rescued_before_it_goes(tmp_path: Path) -> None:
+    """mngr never answered, so its launch counts as failed; meanwhile it has done its job."""
+    box = CrashBox(tmp_path, jobs=1, settings={"create_timeout_seconds": 6, "list_seconds": 2})
+    box.goes_wrong({"verb": "create", "do": "hang-after", "nth": [1]})
+
+    box.run()
+
+    assert box.check() == {"improved": 1}
+    released = [event for event in box.events() if isinstance(event, ev.AgentReleased)]
+    assert (released[0].attempt, released[0].commits, released[0].unsaved) == (1, 1, "")
+    assert shown(box, "note-batch.1") == "batch.1 by 1\n"
