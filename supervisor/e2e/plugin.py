@@ -120,9 +120,17 @@ def _new_record(item: pytest.Item) -> "TestRecord":
     for marker in item.iter_markers("tutorial"):
         record.citations += [{"kind": "id", "text": str(name)} for name in marker.args]
     record.docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    record.cites = _cites(item)
     record.write()
     item.stash[RECORD] = record
     return record
+
+
+def _cites(item: pytest.Item) -> list[dict[str, object]] | None:
+    from supervisor.e2e.tutorial.recorded import cites
+
+    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    return cites(item.path, "::".join([*classes, getattr(item, "originalname", None) or item.name]))
 
 
 def _prepared(directory: Path) -> Path:
@@ -140,6 +148,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     record = item.stash.get(RECORD, None)
+    if record is None and report.when == "setup" and not report.passed and "e2e" in getattr(item, "fixturenames", ()):
+        record = _new_record(item)  # it was skipped, or failed, before its commands could begin
     if record is not None:
         _note(item, report, record)
     return report
@@ -147,9 +157,11 @@ def pytest_runtest_makereport(
 
 def _note(item: pytest.Item, report: pytest.TestReport, record: "TestRecord") -> None:
     status = report.outcome if not hasattr(report, "wasxfail") else _expected_failure(report)
-    record.add_phase(report.when or "call", status, report.duration, report.longreprtext)
-    if report.failed:
-        transcript = (record.directory / "transcript.txt").read_text(encoding="utf-8", errors="replace")
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext  # of a skip, its reason
+    record.add_phase(report.when or "call", status, report.duration, why)
+    transcript_file = record.directory / "transcript.txt"
+    if report.failed and transcript_file.exists():
+        transcript = transcript_file.read_text(encoding="utf-8", errors="replace")
         report.sections.append((f"e2e transcript, {record.directory}", transcript[-_EXCERPT:]))
     if report.when == "teardown":
         del item.stash[RECORD]

@@ -53,6 +53,8 @@ class TestRecord:
     status: str = "running"
     phases: dict[str, dict[str, object]] = field(default_factory=dict)
     citations: list[dict[str, str]] = field(default_factory=list)
+    #: what its source says it cites; None: it can't be told
+    cites: list[dict[str, object]] | None = None
     commands: list[dict[str, object]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     docstring: str = ""
@@ -96,6 +98,7 @@ class TestRecord:
             "docstring": self.docstring,
             "location": self.location,
             "citations": self.citations,
+            "cites": self.cites,
             "commands": self.commands,
             "casts": casts,
             "transcript": "transcript.txt",

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal as Choice
 
@@ -45,15 +45,18 @@ class Matcher:
 
     def blocks_of(self, citation: Citation) -> tuple[Block, ...]:
         """The blocks it cites: none if it is stale. One that quotes several blocks whole cites them all."""
-        if citation.form == "id":
-            named = self._by_name.get(citation.readings[0], [])
+        return self.found(citation.form, citation.readings)
+
+    def found(self, form: str, readings: Sequence[str]) -> tuple[Block, ...]:
+        if form == "id":
+            named = self._by_name.get(readings[0], [])
             return tuple(named) if len(named) == 1 else ()
-        for reading in citation.readings:
+        for reading in readings:
             if blocks := self._by_key.get(normalise(reading)):
                 return tuple(blocks)
-        for reading in citation.readings:
-            if blocks := self._quoted(reading):
-                return tuple(blocks)
+        for reading in readings:
+            if quoted := self._quoted(reading):
+                return tuple(quoted)
         return ()
 
     def _quoted(self, reading: str) -> list[Block]:

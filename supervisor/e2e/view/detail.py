@@ -1,5 +1,7 @@
 """One attempt as the page shows it: its commands with timed output, and its recordings."""
 
+import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +10,7 @@ from supervisor.e2e.view.loading import Attempt, moment, strings
 from supervisor.e2e.view.styled import runs
 
 OUTPUT_LIMIT = 200_000  # characters of one command that are shown
-_TEXT_LIMIT = 20_000
+_TEXT_LIMIT, _MESSAGE_LIMIT = 20_000, 4_000
 
 type Filmer = Callable[[casts.Cast], dict[str, Any]]
 
@@ -20,11 +22,19 @@ def detail(attempt: Attempt, label: str, film: Filmer | None) -> dict[str, Any]:
         "seconds": attempt.seconds,
         "location": _text(attempt.data.get("location")),
         "docstring": _text(attempt.data.get("docstring")),
+        "message": message(_text(attempt.data.get("error"))),
         "error": _text(attempt.data.get("error")),
         "notes": [_text(note) for note in strings(attempt.data.get("notes"))],
         "commands": _commands(attempt),
         "casts": [shown for path in attempt.casts if (shown := _cast(attempt, path, film))],
     }
+
+
+def message(error: str) -> str:
+    """Of what pytest prints, what went wrong without the way there: the lines that it marks with an E."""
+    marked = [line[1:] for line in error.splitlines() if re.match(r"E(\s|$)", line)]
+    lines = textwrap.dedent("\n".join(marked)).strip() or error.strip().partition("\n")[0]
+    return lines[:_MESSAGE_LIMIT]
 
 
 def _commands(attempt: Attempt) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Which tests belong to which block: by the tutorial where it is given, else by what the tests cite."""
 
-from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.e2e.tutorial import blocks
 from supervisor.e2e.tutorial.literals import sections_of
-from supervisor.e2e.view.loading import Attempt
+from supervisor.e2e.tutorial.matching import Matcher
+from supervisor.e2e.view.loading import Attempt, strings
 
 
 @dataclass(slots=True)
@@ -30,63 +31,76 @@ class Grouping:
 
 
 def group(attempts: list[Attempt], tutorial: Path | None) -> Grouping:
-    """Every test is somewhere: under each block it cites, under `stale`, or under `uncited`."""
-    groups = _blocks_of(tutorial) if tutorial else []
-    by_key: dict[str, list[Group]] = defaultdict(list)
-    for each in groups:
-        by_key[blocks.normalise(each.text)].append(each)
-        by_key[each.id].append(each)
-    made = Grouping(groups, [], [])
+    """Every test is somewhere: under each block it cites, under `stale`, or under `uncited`. With a tutorial, what is
+    cited is what the check of the tutorial says; without one, each cited text is a block."""
+    if tutorial is None:
+        return _by_citations(attempts)
+    parsed = blocks.parse(tutorial.read_text(encoding="utf-8-sig", errors="replace"))
+    matcher = Matcher(parsed.blocks)
+    by_block = {id(block): _group_of(block) for block in parsed.blocks}
+    made = Grouping(list(by_block.values()), [], [])
     for number, attempt in enumerate(attempts):
-        _place(number, _citations(attempt), by_key, made, is_fixed=tutorial is not None)
+        found = [matcher.found(form, readings) for form, readings in _citations(attempt)]
+        if not found:
+            made.uncited.append(number)
+        if not all(found):
+            made.stale.append(number)
+        for block in {id(block): block for cited in found for block in cited}.values():
+            by_block[id(block)].tests.append(number)
     return made
 
 
-def _place(
-    number: int, citations: list[tuple[str, ...]], by_key: dict[str, list[Group]], made: Grouping, *, is_fixed: bool
-) -> None:
-    if not citations:
-        made.uncited.append(number)
-    for readings in citations:
-        found = next((by_key[reading] for reading in readings if reading in by_key), [])
-        if not found and is_fixed:
-            made.stale.append(number)
-        elif not found:
-            found = [Group(id=blocks.block_id(readings[0]), text=readings[0])]
-            made.groups.extend(found)
-            by_key[readings[0]].extend(found)
-        for each in found:
-            if number not in each.tests:
-                each.tests.append(number)
+def _by_citations(attempts: list[Attempt]) -> Grouping:
+    groups: dict[str, Group] = {}
+    made = Grouping([], [], [])
+    for number, attempt in enumerate(attempts):
+        cited = [blocks.normalise(readings[0]) for _, readings in _citations(attempt)]
+        if not cited:
+            made.uncited.append(number)
+        for text in dict.fromkeys(cited):
+            groups.setdefault(text, Group(id=blocks.block_id(text), text=text)).tests.append(number)
+    made.groups.extend(groups.values())
+    return made
 
 
-def _blocks_of(tutorial: Path) -> list[Group]:
-    parsed = blocks.parse(tutorial.read_text(encoding="utf-8-sig", errors="replace"))
-    return [
-        Group(
-            id=block.id,
-            text=block.text,
-            section=block.section,
-            line=block.line,
-            end_line=block.end_line,
-            waiver=block.waiver.reason if block.waiver else "",
-        )
-        for block in parsed.blocks
-    ]
+def _group_of(block: blocks.Block) -> Group:
+    return Group(
+        id=block.id,
+        text=block.text,
+        section=block.section,
+        line=block.line,
+        end_line=block.end_line,
+        waiver=block.waiver.reason if block.waiver else "",
+    )
 
 
-def _citations(attempt: Attempt) -> list[tuple[str, ...]]:
-    """What the test cited when it ran and what its docstring quotes; each with all its readings."""
-    written = attempt.data.get("citations")
-    found: list[tuple[str, ...]] = []
+def _citations(attempt: Attempt) -> list[tuple[str, tuple[str, ...]]]:
+    """What its source cites, by form, each with all its readings. Where its source does not tell: what the test cited
+    when it ran, and what its docstring quotes."""
+    written = attempt.data.get("cites")
+    if isinstance(written, list):
+        return [
+            (form, readings)
+            for each in written
+            if isinstance(each, dict) and isinstance(form := each.get("form"), str)
+            if (readings := tuple(strings(each.get("readings"))))
+        ]
+    return [*_said(attempt.data.get("citations")), *_quoted(attempt.data.get("docstring"))]
+
+
+def _said(written: object) -> Iterator[tuple[str, tuple[str, ...]]]:
     for citation in written if isinstance(written, list) else []:
         match citation:
-            case {"kind": "id", "text": str(text)}:
-                found.append((text,))
-            case {"kind": "block", "text": str(text)}:
-                found.append((blocks.normalise(text),))
-    docstring = attempt.data.get("docstring")
-    if isinstance(docstring, str):
-        sections = (section.readings for section in sections_of(docstring))
-        found += [tuple(map(blocks.normalise, readings)) for readings in sections]
-    return [readings for readings in found if readings]
+            case {"kind": "id" | "block" as kind, "text": str(text)} if text:
+                yield ("id" if kind == "id" else "call"), (text,)
+
+
+def _quoted(docstring: object) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if not isinstance(docstring, str):
+        return
+    if docstring.lstrip().startswith("#"):
+        yield "docstring", (docstring,)
+        return
+    for section in sections_of(docstring):
+        if section.readings:
+            yield "docstring", tuple(section.readings)
