@@ -4,12 +4,11 @@ It holds the very modules that judge here, so that the publish tool says what th
 """
 
 import io
+import json
 import zipfile
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-
-import msgspec
 
 from supervisor.model.batch import Profile
 
@@ -55,4 +54,4 @@ def write_advice(profile: Profile, test: str, rules: Path, settings: Path) -> No
         fresh.write_bytes(packed())
         fresh.replace(rules)
     said = {"test": test, "allow": profile.allow_paths, "deny": profile.deny_paths}
-    settings.write_bytes(msgspec.json.encode(said))
+    settings.write_text(json.dumps(said))
