@@ -14,12 +14,15 @@ import structlog
 
 from supervisor import __version__
 from supervisor.adapters.attempt_files import KeptFiles
+from supervisor.adapters.clearing import RoomForMore
 from supervisor.adapters.collector import WorkCollector
+from supervisor.adapters.disk import DiskUse
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.judge import opened_judge
 from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.judging.writing import read_proposal
+from supervisor.adapters.kept_agents import KeptAgents
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
 from supervisor.adapters.lock import lock
@@ -40,12 +43,13 @@ from supervisor.daemon.loop import Loop
 from supervisor.daemon.service import Daemon, Devices
 from supervisor.daemon.watch import Rhythm
 from supervisor.errors import MngrFailed, SupervisorError
+from supervisor.flow.retention import Limits
 from supervisor.model.batch import Profile
 from supervisor.model.request import Configure
 from supervisor.observe.logs import narrate
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
-from supervisor.ports import Agents, Integrator
+from supervisor.ports import Agents, Clearing, Integrator, Journal
 from supervisor.settings import Settings, pool_specs, resolve, shown
 
 log = structlog.get_logger()
@@ -76,6 +80,7 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
                 judge=await opened_judge(store, layout, settings.verify_slots),
                 integrator=_integrator(settings, store, layout),
                 logs=logs,
+                clearing=_clearing(settings, layout, journal, agents),
                 seal=seal,
                 leftovers=end_creates,
                 mngr=mngr.by_hand,
@@ -84,6 +89,11 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
             await logs.close()
             await agents.close()
             await journal.close()
+
+
+def _clearing(settings: Settings, layout: Layout, journal: Journal, agents: Agents) -> Clearing:
+    kept = KeptAgents(agents, journal.installation, {pool.provider for pool in settings.pools})
+    return RoomForMore(layout, journal, kept, Limits(**settings.keep.model_dump()))
 
 
 def _integrator(settings: Settings, store: GitStore, layout: Layout) -> Integrator:
@@ -142,7 +152,7 @@ class Configuration:
     async def reload(self, loop: Loop) -> bool:
         """Whether anything is new. Raises Misconfigured, and the last good one stays."""
         new = await asyncio.to_thread(self._load)
-        fixed = {"state_dir", "socket", "mngr", "github"}
+        fixed = {"state_dir", "socket", "mngr", "github", "keep"}
         if new.model_dump(include=fixed) != self.settings.model_dump(include=fixed):
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings
@@ -183,6 +193,7 @@ async def _served(
     stream, layout = Stream(devices.journal), Layout(configuration.settings.state_dir)
     supervisor.loop.watch(stream.notify)
     supervisor.loop.watch(narrate)
+    disk = DiskUse(configuration.settings.state_dir)
     facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
     desk = Desk(
         state=lambda: supervisor.loop.state,
@@ -199,12 +210,13 @@ async def _served(
         proposal=partial(read_proposal, Layout(configuration.settings.state_dir)),
         problems=lambda: supervisor.watch.problems,
         strays=lambda: supervisor.watch.strays.left_alone,
+        disk=lambda: disk.known,
     )
     async with serving(desk, configuration.settings.socket):
         with _signals(supervisor, configuration, systemd):
             systemd.ready(status_line(supervisor.loop.state))
             log.info("ready", socket=str(configuration.settings.socket), agents=len(supervisor.loop.state.attempts))
-            doing = [beat(supervisor, systemd), _mngr_facts(devices.agents, facts)]
+            doing = [beat(supervisor, systemd), _mngr_facts(devices.agents, facts), disk.watch()]
             if systemd.is_service:
                 doing.append(_warn_of_shared_fate(configuration.settings))
             beside = [asyncio.create_task(each) for each in doing]

@@ -11,9 +11,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,7 +24,8 @@ from supervisor.errors import SupervisorError
 if TYPE_CHECKING:
     from supervisor.settings import Settings
 
-MNGR_SECONDS, TOOL_SECONDS = 60.0, 10.0
+MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
+LITTLE_ROOM = 5 * 2**30
 #: what claude logs in with, of its environment; and what makes it ask nobody
 LOGINS, SKIPS = (
     {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
@@ -65,6 +67,7 @@ def doctor(
     ok = all(found.state != "problem" for found in findings)
     lines = [f"{printing.paint(f'{f.state:<8}', _COLOURS[f.state])} {f.name:<10} {_text(f)}" for f in findings]
     data = {"schema_version": 1, "ok": ok, "judged": judged.source, "findings": [asdict(found) for found in findings]}
+    data["disk"] = _disk(judged.settings.state_dir)
     here.show(data, "\n".join(lines))
     raise typer.Exit(0 if ok else 1)
 
@@ -135,9 +138,21 @@ def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
         hint = "run this as the daemon's user, or give another `state_dir`"
         yield Finding("state", "problem", f"{folder} can't be written to", hint)
         return
-    free = shutil.disk_usage(place).free // 2**30
-    hint = "" if free >= 5 else "agents' clones fill a disk: make room"
-    yield Finding("state", "warning" if hint else "ok", f"{folder}, {free} GiB free", hint)
+    free = shutil.disk_usage(place).free
+    hint = "" if free >= LITTLE_ROOM else "agents' clones fill a disk: make room, or keep less (`[keep]`)"
+    taken = _disk(folder) or {"state_bytes": 0, "free_bytes": free, "more": False}
+    yield Finding("state", "warning" if hint else "ok", f"{folder}: {printing.disk(taken)}", hint)
+
+
+@cache
+def _disk(state_dir: Path) -> dict[str, Any] | None:
+    """None where there is no state yet, or not for us to see."""
+    from supervisor.adapters.disk import measure
+
+    try:
+        return asdict(measure(state_dir, COUNT_SECONDS))
+    except OSError:
+        return None
 
 
 def _daemon(here: session.Session, judged: Judged) -> Iterator[Finding]:

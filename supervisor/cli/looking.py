@@ -66,6 +66,8 @@ def _queue_text(data: dict[str, Any]) -> str:
         for p in data["pools"]
     ]
     parts.append(printing.table(("pool", "provider", "slots", "note"), pools))
+    if disk := data.get("disk"):
+        parts.append(printing.disk(disk))
     parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]
     return "\n\n".join(parts)
 

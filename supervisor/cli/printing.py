@@ -70,6 +70,16 @@ def counts(found: dict[str, int], *, without: Sequence[str] = ()) -> str:
     return ", ".join(f"{count} {word}" for word, count in found.items() if count and word not in without) or "none"
 
 
+def disk(found: dict[str, Any]) -> str:
+    """`state 1.2 GB, 30.1 GB free`."""
+    more = "more than " if found["more"] else ""
+    return f"state {more}{_gigabytes(found['state_bytes'])}, {_gigabytes(found['free_bytes'])} free"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
+
+
 def clock(rfc3339: str | None) -> str:
     return datetime.fromisoformat(rfc3339).astimezone().strftime("%H:%M:%S") if rfc3339 else "-"
 

@@ -52,6 +52,8 @@ class Desk:
     problems: Callable[[], Mapping[str, str]] = dict
     #: agents of this installation that nobody knows, by id, and what a person may do about them
     strays: Callable[[], Mapping[str, str]] = dict
+    #: what the state directory takes, when it was last counted
+    disk: Callable[[], Mapping[str, Any] | None] = lambda: None
     clock: Callable[[], float] = time.time
 
     async def asked(self, request: Request) -> list[Event]:

@@ -48,7 +48,12 @@ async def configuration(desk: TheDesk) -> Response:
 @routes.get("/v1/status", **shape(messages.Queue))
 async def status(desk: TheDesk) -> Response:
     """What is open, and what it runs on."""
-    return await _in_thread(lambda: snapshot.queue(desk.state(), desk.clock(), desk.problems(), desk.strays()))
+    return await _in_thread(
+        lambda: {
+            **snapshot.queue(desk.state(), desk.clock(), desk.problems(), desk.strays()),
+            "disk": desk.disk(),
+        }
+    )
 
 
 @routes.get("/v1/batches", **shape(messages.Batches))

@@ -203,6 +203,8 @@ class Queue(Dated):
     pools: list[dict[str, Any]]
     batches: list[BatchView]
     attention: list[dict[str, Any]]
+    #: what the state directory takes; null: not counted yet
+    disk: dict[str, Any] | None = None
 
 
 class JobRow(BaseModel):

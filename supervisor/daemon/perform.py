@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import asdict
 from typing import Any
 
 import structlog
@@ -11,14 +12,16 @@ from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
 from supervisor.flow.integration.so_far import so_far
 from supervisor.flow.integration.taking import ON_BRANCH
+from supervisor.flow.retention import DAY
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
+from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.state import State
 from supervisor.ports import (
     AgentAddress,
     Agents,
+    Clearing,
     Collector,
     Integrator,
     Judge,
@@ -50,10 +53,11 @@ class Performer:
         judge: Judge,
         integrator: Integrator,
         logs: Logs,
+        clearing: Clearing,
         tell: Callable[[ev.Event], None],
         clock: Callable[[], float],
     ) -> None:
-        self._logs, self._tell = logs, tell
+        self._logs, self._tell, self._clearing = logs, tell, clearing
         self._agents, self._orders, self._collector = agents, orders, collector
         self._judge, self._integrator, self._clock = judge, integrator, clock
         self._leaving = Leaving(agents, collector, logs, tell, clock)
@@ -82,6 +86,8 @@ class Performer:
                 return self._integrate(state.batches[effect.batch], effect.number)
             case IntegrateSoFar():
                 return self._integrate_so_far(state.batches[effect.batch], effect)
+            case Clear():
+                return self._clear()
             case _:
                 return None
 
@@ -104,6 +110,8 @@ class Performer:
                 return ev.IntegrationFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
             case IntegrateSoFar():
                 return ev.PartialFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
+            case Clear():
+                return ev.ClearingEnded(now, problems=(why,), again_at=now + DAY)
             case _:
                 raise AssertionError(f"{effect} has nothing to perform")
 
@@ -230,3 +238,6 @@ class Performer:
             merged=sum(row.fate in ON_BRANCH for row in done.ledger.values()),
             left=len(batch.tests) - len(wanted.jobs),
         )
+
+    async def _clear(self) -> ev.Event:
+        return ev.ClearingEnded(self._clock(), **asdict(await self._clearing.clear()))

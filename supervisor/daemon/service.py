@@ -29,6 +29,7 @@ from supervisor.model.request import Configure
 from supervisor.model.state import State
 from supervisor.ports import (
     Agents,
+    Clearing,
     Collector,
     Integrator,
     Journal,
@@ -61,6 +62,7 @@ class Devices:
     judge: Judge
     integrator: Integrator
     logs: Logs
+    clearing: Clearing
     seal: Callable[[Batch], SealedBatch]
     #: run before anything is decided, with the agents whose launch the last daemon had under way
     leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
@@ -96,6 +98,7 @@ class Daemon:
             judge=devices.judge,
             integrator=devices.integrator,
             logs=devices.logs,
+            clearing=devices.clearing,
             tell=lambda event: self.loop.inbox.tell(event),
             clock=self._clock,
         )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import partial, queue, saved, stopping
+from supervisor.flow import partial, queue, retention, saved, stopping
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
@@ -199,7 +199,7 @@ def on_finished(state: State, event: ev.BatchFinished) -> State:
 
 def on_sealed(state: State, event: ev.BatchSealed) -> State:
     batch = _batch(state, event)
-    state = state.drop(("seal", batch.id))
+    state = state.drop(("seal", batch.id)).put(retention.CLEAR, event.at)
     return replace(state, batches=state.batches.delete(batch.id))
 
 

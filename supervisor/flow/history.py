@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import attention, batches, collect, lifecycle, slots
+from supervisor.flow import attention, batches, collect, lifecycle, retention, slots
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import BatchState
@@ -35,7 +35,7 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
                 # One that waits to be settled is verified already.
                 if job.state is JobState.VERIFYING and ("settle", batch.id, job.number) not in state.agenda.times:
                     state = state.put(("verify", batch.id, job.number, job.attempts), event.at)
-    return state
+    return state.put(retention.CLEAR, event.at + retention.FIRST_LOOK_SECONDS)
 
 
 def _on_pools_configured(state: State, event: ev.PoolsConfigured) -> State:
@@ -79,6 +79,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     **collect.APPLIED,
     **batches.APPLIED,
     **attention.APPLIED,
+    **retention.APPLIED,
     ev.DaemonStarted: _on_daemon_started,
     ev.PoolsConfigured: _on_pools_configured,
     ev.SlotsChanged: _on_slots_changed,

@@ -13,7 +13,7 @@ from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import BatchState
-from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Note, Release, Verify
+from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Note, Release, Verify
 from supervisor.model.job import How
 from supervisor.model.state import State
 
@@ -123,6 +123,10 @@ def _window(state: State, item: Item, now: float) -> Effect:
     return Note((ev.WindowOpened if is_open else ev.WindowClosed)(now, batch.id, until))
 
 
+def _clear(state: State, item: Item, now: float) -> Effect:
+    return Clear(ev.ClearingStarted(now))
+
+
 def _rest(state: State, item: Item, now: float) -> Effect:
     return Note(ev.PoolRested(now, str(item[1])))
 
@@ -145,4 +149,5 @@ _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "seal": _seal,
     "window": _window,
     "rest": _rest,
+    "clear": _clear,
 }

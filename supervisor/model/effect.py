@@ -51,6 +51,11 @@ class Release(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Clear(Effect):
+    """Away with what has been kept of finished batches for long enough."""
+
+
+@dataclass(frozen=True, slots=True)
 class Integrate(Effect):
     batch: str
     number: int

@@ -107,6 +107,25 @@ class OlderStateAccepted(Event):
     salvaged: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ClearingStarted(Event):
+    """What finished batches have left is looked through, and what has been kept for long enough goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClearingEnded(Event):
+    #: of these batches only the summary is kept, and the refs of work that was never merged
+    forgotten: tuple[str, ...] = ()
+    #: refs that are gone although what they held was never merged
+    lost: tuple[str, ...] = ()
+    #: kept agents that were destroyed
+    agents: tuple[str, ...] = ()
+    #: what could not be cleared away, and why
+    problems: tuple[str, ...] = ()
+    #: when to look again; 0: when the next batch is sealed
+    again_at: float = 0
+
+
 # --- batches
 
 

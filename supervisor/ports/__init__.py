@@ -19,7 +19,7 @@ from supervisor.ports.agents import (
     Place,
     SeenAgent,
 )
-from supervisor.ports.keeping import Journal, Record, RepoFacts, SealedBatch, Store
+from supervisor.ports.keeping import Cleared, Clearing, Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
 from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders, Verdict
 
@@ -34,6 +34,8 @@ __all__ = [
     "AgentOrder",
     "AgentState",
     "Agents",
+    "Cleared",
+    "Clearing",
     "Collection",
     "Collector",
     "ExecResult",

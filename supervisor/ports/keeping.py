@@ -64,6 +64,10 @@ class Journal(Protocol):
 
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]: ...
 
+    async def forget(self, before: float) -> int:
+        """Drop the events of batches that were finished before that time; what they came to stays in `sealed`."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -111,4 +115,21 @@ class Store(Protocol):
 
     async def forget(self, batch: str) -> None:
         """Drop all that is kept of a batch: its work may go with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What has gone, as `ClearingEnded` tells it."""
+
+    forgotten: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    again_at: float = 0
+
+
+class Clearing(Protocol):
+    async def clear(self) -> Cleared:
+        """Look through what finished batches have left. Again is fine; what fails is tried the next time."""
         ...

@@ -118,6 +118,14 @@ class GitHubTable(Table):
     repositories: dict[Name, Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]] = {}
 
 
+class KeepTable(Table):
+    """What stays of finished batches."""
+
+    days: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60
+    batches: Annotated[int, Field(ge=1)] = 200
+    megabytes: Annotated[int, Field(ge=1)] = 20_000
+
+
 class PoolTable(Table):
     name: Name
     provider: Name = "local"
@@ -185,6 +193,7 @@ class Settings(BaseSettings):
     socket: AbsolutePath = Field(default_factory=paths.socket)
     mngr: MngrTable = MngrTable()
     github: GitHubTable = GitHubTable()
+    keep: KeepTable = KeepTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
     #: verifications at once; default: half of the processors, so that agents keep theirs
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

@@ -21,7 +21,7 @@ from supervisor.daemon.loop import Loop
 from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Release, Verify
+from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Release, Verify
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.request import Configure
 from supervisor.model.state import State
@@ -80,6 +80,8 @@ class Player:
             case Verify():
                 outcome = self._outcome(effect.batch, effect.job) or "fixed"
                 self.tell(ev.WorkVerified(at, effect.batch, effect.job, effect.attempt, outcome=outcome))
+            case Clear():
+                self.tell(ev.ClearingEnded(at))
             case Release():
                 self.tell(ev.AgentReleased(at, *effect.attempt.key))
             case Integrate() if self.needs_judgement:

@@ -49,6 +49,7 @@ class Stage:
             judge=nothing,
             integrator=self.integrator,
             logs=nothing,
+            clearing=nothing,
             tell=nothing,
             clock=lambda: self.world.now,
         )

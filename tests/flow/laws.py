@@ -9,7 +9,7 @@ from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
+from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.job import How, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
@@ -127,6 +127,8 @@ def _awaited(effect: Effect) -> Item:
             return ("integrate", batch)
         case IntegrateSoFar(batch=batch):
             return ("partial", batch)
+        case Clear():
+            return ("clear",)
     raise AssertionError(f"nothing awaits {effect}")
 
 

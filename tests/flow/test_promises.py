@@ -251,7 +251,7 @@ class Promises(RuleBasedStateMachine):
             assert self.historian.integrations[batch.id] == (0 if cancelled else 1)
         assert not world.state.batches
         assert not world.state.attempts
-        assert all(item[0] == "rest" for item in world.state.agenda.times)
+        assert all(item[0] in ("rest", "clear") for item in world.state.agenda.times)
         assert all(life.over or not life.attempts for life in self.historian.jobs.values())
         assert replayed(world.events) == world.state
         assert all(repr(state) == seen for state, seen in self.remembered)

@@ -11,7 +11,18 @@ from supervisor.flow.plan import next_at, plan
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Note, Nudge, Release, Verify
+from supervisor.model.effect import (
+    Clear,
+    Collect,
+    Effect,
+    Integrate,
+    IntegrateSoFar,
+    Launch,
+    Note,
+    Nudge,
+    Release,
+    Verify,
+)
 from supervisor.model.job import Job
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
@@ -157,7 +168,7 @@ class World:
             for attempt in list(self.state.attempts_of(batch)):
                 if attempt.stage is Stage.LIVE and attempt.key in self.state.attempts:
                     self.publish(attempt.key.job, batch)
-            self.do(Launch, Nudge, Collect, Verify, Release, IntegrateSoFar, Integrate)
+            self.do(Launch, Nudge, Collect, Verify, Release, IntegrateSoFar, Integrate, Clear)
             if not self.asked and not self._lives(batch) and (at := next_at(self.state)) is not None:
                 self.wait(at - self.now)
         raise AssertionError(f"{batch} never ends")
@@ -184,6 +195,8 @@ class World:
                 return ev.IntegrationEnded(self.now, batch, number, ledger, f"supervisor/{batch}")
             case IntegrateSoFar(batch=batch, number=number, jobs=jobs):
                 return ev.PartialEnded(self.now, batch, number, f"supervisor/{batch}", merged=len(jobs))
+            case Clear():
+                return ev.ClearingEnded(self.now)
         raise AssertionError(f"nothing answers {effect}")
 
     def failure(self, effect: Effect, reason: str = "timeout") -> ev.Event:
@@ -203,6 +216,8 @@ class World:
                 return ev.IntegrationFailed(self.now, batch, number, detail=reason, retry_at=later)
             case IntegrateSoFar(batch=batch, number=number):
                 return ev.PartialFailed(self.now, batch, number, detail=reason, retry_at=later)
+            case Clear():
+                return ev.ClearingEnded(self.now, problems=(reason,), again_at=later)
         raise AssertionError(f"nothing answers {effect}")
 
     # --- what there is to see

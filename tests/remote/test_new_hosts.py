@@ -60,6 +60,7 @@ class Cloud:
             judge=unused,
             integrator=unused,
             logs=unused,
+            clearing=unused,
             tell=unused,
             clock=lambda: self.world.now,
         )

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from supervisor.adapters.git import checkouts
+from supervisor.adapters.git import checkouts, housekeeping
 from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
@@ -196,8 +196,7 @@ class GitStore:
         await checkouts.discard(path)
 
     async def maintain(self, repo: Path) -> None:
-        """Pack what has come in, and drop what no ref reaches and is older than two weeks."""
-        await git(self.bare(repo), "gc", "-q", "--prune=2.weeks.ago", timeout=1800)
+        await housekeeping.maintain(self.bare(repo))
 
     async def untouched(self) -> list[str]:
         """Batches of which there is a snapshot and nothing else: no agent was asked for, no work came home."""
