@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.effect import Clear, Collect, Effect, Integrate, Launch, Release, Verify
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.publication import ChangeClaim, Escalation, Outcome, TestRun
 from supervisor.model.state import State
@@ -151,7 +151,7 @@ class Night:
                 return ev.IntegrationEnded(
                     now, BATCH, number, ledger, "supervisor/b", pull_request=url, problems=("the push was slow.",)
                 )
-            case Launch() | Release() | Collect():
+            case Launch() | Release() | Collect() | Clear():
                 return self.world.success(effect)
         raise AssertionError(effect)
 
