@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from supervisor.observe.report import Report, Standing
+from supervisor.observe.report_evidence import told
 from supervisor.observe.report_text import duration, number, verified
 
 REL = "noopener noreferrer nofollow"
@@ -79,6 +80,7 @@ def _assets() -> tuple[str, Template]:
         "duration": duration,
         "number": number,
         "verified": verified,
+        "told": told,
         "link": link,
         "coded": coded,
     }

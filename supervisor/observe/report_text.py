@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
+from supervisor.observe.report_evidence import told
 
 #: What is told job by job; of the others the number is enough.
 TOLD = tuple(each for each in Standing if each not in (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED))
@@ -87,6 +88,8 @@ def _standing(report: Report, standing: Standing) -> str:
 
 def _job(job: JobReport) -> Iterator[str]:
     yield f"{job.id}  {line(job.test)}{f'  [{job.ledger}]' if job.ledger else ''}"
+    for doubt in job.doubts:
+        yield f"{_INDENT}doubt     {line(doubt)}"
     if said := job.summary or job.detail:
         yield _INDENT + line(said)
     if job.changes:
@@ -94,8 +97,8 @@ def _job(job: JobReport) -> Iterator[str]:
         yield f"{_INDENT}changes   {kinds}; commits: {job.commits}, up to {job.head[:12] or '-'}"
     if checked := verified(job):
         yield f"{_INDENT}checked   {line(checked)}"
-    for doubt in job.doubts:
-        yield f"{_INDENT}doubt     {line(doubt)}"
+    if shown := told(job.evidence):
+        yield f"{_INDENT}evidence  {line(shown)}"
     if job.ledger_detail:
         yield f"{_INDENT}ledger    {line(job.ledger_detail)}"
     spent = job.seconds

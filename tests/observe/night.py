@@ -6,6 +6,7 @@ from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, Launch, Release, Verify
+from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.publication import ChangeClaim, Escalation, Outcome, TestRun
 from supervisor.model.state import State
@@ -43,6 +44,9 @@ OUTCOMES = {
         escalations=(Escalation("UNCAUGHT_BUG", "Undo loses a line", "See cart.py."),),
     ),
 }
+#: what was shown of the one that was fixed
+DOUBT = "tests/test_shop.py::test_total: expects `12` where it expected 3"
+EVIDENCE = Evidence(Reach(8, 9), Strength(6, 6), Necessity(("shop.py",)), runs=11, alone=True, together=True)
 VERDICTS: dict[int, tuple[str, str, str, int, int]] = {
     FIXED: ("fixed", "verified", "passed 2 of 2", 2, 2),
     IMPROVED: ("improved", "verified", "passed 2 of 2", 2, 2),
@@ -144,6 +148,8 @@ class Night:
                     runs=runs,
                     passed=passed,
                     failed_before=True if runs else None,
+                    doubts=(DOUBT,) if job == FIXED else (),
+                    evidence=EVIDENCE if job == FIXED else None,
                 )
             case Integrate(number=number):
                 ledger = {n: FATES.get(n, LedgerRow(Fate.EMPTY)) for n in range(1, TESTS + 1)}

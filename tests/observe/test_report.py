@@ -21,6 +21,7 @@ from tests.observe.night import (
     BATCH,
     BLOCKED,
     CLEAN,
+    DOUBT,
     FIXED,
     FLAKY,
     HEAD,
@@ -106,6 +107,13 @@ def test_what_the_machine_found_stands_beside_what_the_agent_said() -> None:
     checked = job.verification
     assert (checked.verdict, checked.runs, checked.passed, checked.failed_before) == ("verified", 2, 2, True)
     assert (job.ledger, job.merged, job.head, job.ref) == ("merged", (ON_BRANCH,), HEAD, "refs/supervisor/b/1/1")
+
+
+def test_doubts_come_first_and_evidence_stands_with_the_runs() -> None:
+    told = text(a_night().report()).splitlines()
+    at = next(number for number, row in enumerate(told) if row.strip().startswith("b.1 "))
+    assert told[at + 1].split(maxsplit=1) == ["doubt", DOUBT]
+    assert "evidence  reaches 9 lines (8 before); catches 6 of 6 faults; needs shop.py" in "\n".join(told)
 
 
 def test_time_is_told_apart_and_adds_up() -> None:

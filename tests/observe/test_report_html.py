@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from supervisor.model.publication import ChangeClaim, Escalation, Outcome, TestRun
 from supervisor.observe.report import JobReport, Report
 from supervisor.observe.report_html import TAGS, html, markdown
-from tests.observe.night import BLOCKED, FIXED, OUTCOMES, REFUSED, Files, Night, a_night
+from tests.observe.night import BLOCKED, DOUBT, FIXED, OUTCOMES, REFUSED, Files, Night, a_night
 
 EVIL = [
     "<script>window.pwned = 1</script>",
@@ -130,6 +130,8 @@ def test_the_page_shows_what_came_of_each_job(shown: Shown, tmp_path: Path) -> N
     job = page.locator("[id='b.1']")
     job.locator("summary").click()
     assert "failed before, passed 2 of 2 runs after" in job.inner_text()
+    assert job.locator(".body > *").nth(1).inner_text() == DOUBT.replace("`", "")
+    assert "reaches 9 lines (8 before); catches 6 of 6 faults; needs shop.py" in job.inner_text()
     assert job.locator(".said strong").inner_text() == "was"
     assert job.locator(".said code").first.inner_text() == "12"
     page.locator("nav a[href='#failed']").click()

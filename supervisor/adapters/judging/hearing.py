@@ -140,6 +140,7 @@ def _opened(hearing: Hearing) -> Inquiry:
         base=contents(hearing.bare, batch.base, (file.path for file in hearing.work.files)),
         files=names(hearing.bare, job.head),
         bare=hearing.bare,
+        is_doubted=any(each.settled_by == "strength" for each in hearing.doubted),
     )
 
 

@@ -56,6 +56,8 @@ class Inquiry:
     #: all files of the commit
     files: frozenset[str]
     bare: Path
+    #: policy doubts that its test still checks what it checked
+    is_doubted: bool = False
     spent: float = 0.0
     #: what the test used, as the work has it; None: it could not be watched
     after: Seen | None = None

@@ -85,6 +85,8 @@ def _changes(node: ast.AST, place: Place) -> Iterator[Spot]:
             yield Spot(line, "compares otherwise", _put(place, other))
         case ast.Constant(value=value) if (wrong := _other(value)) is not None:
             yield Spot(line, f"has {wrong!r:.30} for {value!r:.30}", _put(place, ast.Constant(wrong)))
+        case ast.AugAssign(op=op) if type(op) in _OPERATIONS:
+            yield Spot(line, "calculates otherwise", _put((node, "op", None), _OPERATIONS[type(op)]()))
         case ast.BinOp(op=op) if type(op) in _OPERATIONS and not _is_text(node):
             yield Spot(line, "calculates otherwise", _put((node, "op", None), _OPERATIONS[type(op)]()))
         case ast.Return(value=ast.expr()) if not _is_none(node.value):

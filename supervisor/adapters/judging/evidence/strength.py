@@ -23,8 +23,10 @@ from supervisor.model.evidence import Strength
 #: so many small faults are tried at most, and so many drastic ones whatever time they take
 MOST_SMALL = 12
 MOST_DRASTIC = 8
-#: of fewer faults nothing follows
+#: of fewer drastic ones nothing follows
 FEWEST = 2
+#: by so many a doubt is settled, whatever time they take
+ENOUGH = 8
 MOST_NAMED = 20
 #: and so many are shown to the test as it was; where it is better all are, within so many times the allowance
 MOST_COMPARED = 8
@@ -56,7 +58,8 @@ async def ask(inquiry: Inquiry) -> Shown:
     survived: list[Trouble] = []
     tried: list[Trouble] = []
     for trouble in troubles:
-        if inquiry.is_spent and not (trouble.is_drastic and len(tried) < MOST_DRASTIC):
+        most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if inquiry.is_doubted else 0
+        if inquiry.is_spent and len(tried) >= most:
             break
         tried.append(trouble)
         if (await inquiry.experiment(trouble.changed, before=trouble.before)).passed:
@@ -87,8 +90,9 @@ async def _judged(
         old = f"{before} of the same" if before is not None else f"{len(missed)} of those that it passes"
         doubt = f"its test catches {caught} of {len(tried)} faults, the test before caught {old}; not: {named}"
         return Shown(replace(strength, caught_before=before), (doubt,))
-    is_whole = inquiry.old is not None and inquiry.old.passed and asked == survived
-    return Shown(strength, settles=("strength",) if is_whole and len(tried) > FEWEST else ())
+    is_compared = inquiry.old is not None and inquiry.old.passed and asked == survived
+    is_enough = len(tried) >= min(ENOUGH, len(troubles))
+    return Shown(strength, settles=("strength",) if is_compared and is_enough else ())
 
 
 class Past:
