@@ -95,6 +95,8 @@ def _runs(screen: Screen, line: int, columns: int) -> list[Run]:
         runs.append(style.run("".join(cell.data for cell in same)))
     while runs and runs[-1][1:] == ("", "", 0) and not runs[-1][0].strip():
         runs.pop()
+    if runs and runs[-1][1:] == ("", "", 0):
+        runs[-1] = (runs[-1][0].rstrip(" "), "", "", 0)
     return runs
 
 

@@ -22,9 +22,16 @@ greet --count 3
 
 # Nobody has tested this
 greet --forever
+
+# Print it
+greet --print
+
+# Aloud
+greet --aloud
 """
 TESTS = r'''
 import os
+import pytest
 from supervisor.e2e import expect
 
 SLOW = float(os.environ.get("SAMPLE_SLOW", "0"))
@@ -61,6 +68,17 @@ def test_count(e2e):
 
 def test_broken(e2e):
     expect(e2e.run("echo this went wrong; false")).to_succeed()
+
+@pytest.mark.skip(reason="there is no printer here")
+def test_print(e2e):
+    """# Print it
+    greet --print
+    """
+
+def test_slug(e2e):
+    if not os.environ.get("SAMPLE_LOUD"):
+        pytest.skip("too loud for the night")
+    e2e.tutorial("greet-aloud")
 
 EVIL = "</script><script>window.pwned=1</script><img src=x onerror='window.pwned=2'>"
 

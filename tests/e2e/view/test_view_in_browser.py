@@ -11,6 +11,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from supervisor.e2e.view.page import write
 from tests.e2e.view.sample import Sample, make
 
+#: of a player; below it are the screens of its steps
+TERM = ".player > .window > .term"
+
 
 @dataclass(slots=True)
 class Shown:
@@ -68,7 +71,7 @@ def test_blocks_come_with_their_tests(sample: Sample, shown: Shown) -> None:
 
 def test_filters_and_search(sample: Sample, shown: Shown) -> None:
     page = shown.open(write(sample.run, tutorial=sample.tutorial))
-    assert len(visible_tests(page)) == 5
+    assert len(visible_tests(page)) == 7
     page.get_by_role("button", name="failed", exact=True).click()
     assert visible_tests(page) == ["test_hostile"]
     page.get_by_role("button", name="failed", exact=True).click()
@@ -80,6 +83,9 @@ def test_filters_and_search(sample: Sample, shown: Shown) -> None:
     assert visible_tests(page) == ["test_broken", "test_hostile"]
     assert page.locator(".block.uncited:visible").count() == 1
     page.get_by_role("button", name="uncited", exact=True).click()
+    page.get_by_role("button", name="skipped", exact=True).click()
+    assert visible_tests(page) == ["test_print", "test_slug"]
+    page.get_by_role("button", name="skipped", exact=True).click()
     page.locator("#search").fill("wrong")
     assert visible_tests(page) == ["test_wrong_name"]
 
@@ -100,15 +106,15 @@ def test_colours_are_true(sample: Sample, shown: Shown) -> None:
 def test_recording_plays_and_is_in_step_with_the_transcript(sample: Sample, shown: Shown) -> None:
     page = shown.open(write(sample.run, tutorial=sample.tutorial))
     page.get_by_title("test_sample.py::test_count").click()
-    term = page.locator(".term")
+    term = page.locator(TERM)
     assert "got enough" in term.inner_text()
     page.locator(".line").first.click()
     assert "number 3" not in term.inner_text()
     page.locator(".play").click()
-    page.locator(".term", has_text="number 2").wait_for()
-    page.locator(".term", has_text="got enough").wait_for()
+    page.locator(TERM, has_text="number 2").wait_for()
+    page.locator(TERM, has_text="got enough").wait_for()
     page.locator(".play", has_text="play").wait_for()
-    page.get_by_text("◆ counted").click()
+    page.get_by_role("button", name="◆ counted").click()
     assert "number 3" in term.inner_text()
     assert "got enough" not in term.inner_text()
     assert page.locator(".transcript .now").count() == 1
@@ -121,6 +127,7 @@ def test_two_runs_are_compared(sample: Sample, shown: Shown) -> None:
     assert "test_broken" in visible_tests(page)
     assert "test_wrong_name" not in visible_tests(page)
     page.get_by_title("test_sample.py::test_broken").click()
+    page.get_by_role("heading", name="test_sample.py::test_broken").wait_for()
     assert page.locator("#detail .error").count() == 0
     page.get_by_role("button", name="other run: failed").click()
     page.locator("#detail .error").wait_for()
@@ -131,7 +138,7 @@ def test_hostile_text_stays_text(sample: Sample, shown: Shown) -> None:
     page = shown.open(write(sample.run, compare=sample.other))
     page.get_by_title("test_sample.py::test_hostile").click()
     page.locator(".command").first.wait_for()
-    page.locator(".term").wait_for()
+    page.locator(TERM).wait_for()
     assert page.evaluate("window.pwned") is None
     assert page.locator("img").count() == 0
     assert "<img src=x" in page.locator(".transcript").inner_text()
@@ -142,7 +149,7 @@ def test_hostile_text_stays_text(sample: Sample, shown: Shown) -> None:
 def test_page_asks_nobody_for_anything(sample: Sample, shown: Shown) -> None:
     path = write(sample.run, tutorial=sample.tutorial)
     page = shown.open(path, "#" + "test_sample.py%3A%3Atest_count")
-    page.locator(".term").wait_for()
+    page.locator(TERM).wait_for()
     assert [url for url in shown.requests if not url.startswith(path.as_uri())] == []
     assert shown.complaints == []
 
@@ -161,3 +168,77 @@ def test_policy_stops_what_escaping_would_miss(sample: Sample, shown: Shown) -> 
     )
     assert page.evaluate("window.pwned") is None
     assert any("Content Security Policy" in text for text in shown.complaints)
+
+
+def test_it_opens_on_the_first_failure_with_its_message_on_top(sample: Sample, shown: Shown) -> None:
+    page = shown.open(write(sample.other, tutorial=sample.tutorial))
+    page.locator("#detail .error").wait_for()
+    assert page.locator('.test[aria-current="true"] .name').inner_text() == "test_broken"
+    error = page.locator("#detail .error")
+    assert error.inner_text().startswith("AssertionError: ")
+    assert "def test_broken" not in error.inner_text()
+    boxes = [page.locator(f"#detail {each}").first.bounding_box() for each in (".error", ".command")]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] < boxes[1]["y"] < 900, "both are on the first screen"
+    page.get_by_text("where it failed").click()
+    assert "def test_broken" in page.locator(".whole").inner_text()
+
+
+def test_what_is_chosen_meanwhile_stays(sample: Sample, shown: Shown) -> None:
+    page = shown.open(write(sample.other, tutorial=sample.tutorial), "#test_sample.py%3A%3Atest_colours")
+    page.get_by_role("heading", name="test_sample.py::test_colours").wait_for()
+    page.get_by_title("test_sample.py::test_count").click()
+    page.get_by_role("heading", name="test_sample.py::test_count").wait_for()
+
+
+def test_skipped_tests_are_shown_with_their_reason_under_their_blocks(sample: Sample, shown: Shown) -> None:
+    """Neither has come to cite anything; their source does."""
+    page = shown.open(write(sample.run, tutorial=sample.tutorial))
+    assert "2 skipped" in page.locator(".totals").inner_text()
+    for name, block, reason in (
+        ("test_print", "greet --print", "there is no printer here"),
+        ("test_slug", "greet --aloud", "too loud for the night"),
+    ):
+        assert name in page.locator(".block", has_text=block).inner_text()
+        page.get_by_title(f"test_sample.py::{name}").click()
+        page.locator("#detail .error", has_text=reason).wait_for()
+
+
+def test_a_recording_shows_its_screen_at_each_step(sample: Sample, shown: Shown) -> None:
+    page = shown.open(write(sample.run, tutorial=sample.tutorial), "#test_sample.py%3A%3Atest_count")
+    page.locator("figure").first.wait_for()
+    told = page.locator("figcaption").all_inner_texts()
+    screens = page.locator("figure .term").all_inner_texts()
+    assert [text.partition(" ")[2] for text in told] == [
+        "◆ Count in a terminal",
+        "◆ counted",
+        "⌨ enough\\r",
+        "at the end",
+    ]
+    assert "number" not in screens[0]
+    assert "number 3" in screens[1]
+    assert "got enough" not in screens[1]
+    assert "got enough" in screens[-1]
+    page.locator("figure").nth(1).click()
+    assert "got enough" not in page.locator(TERM).inner_text()
+
+
+def test_it_is_usable_on_a_telephone(sample: Sample, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 780}, has_touch=True, is_mobile=True)
+    page.set_default_timeout(15_000)
+    page.goto(write(sample.other, tutorial=sample.tutorial).as_uri())
+    page.locator("#detail .error").wait_for()
+    assert page.locator("nav").is_hidden(), "the first failure takes the whole screen"
+    page.get_by_text("‹ all tests").tap()
+    assert page.locator("#detail").is_hidden()
+    page.get_by_title("test_sample.py::test_count").tap()
+    page.locator(TERM).wait_for()
+    wide = "() => document.documentElement.scrollWidth"
+    assert page.evaluate(wide) <= 390, "nothing is wider than the screen"
+    box = page.locator(".play").bounding_box()
+    assert box is not None
+    assert box["height"] >= 36
+    window = "element => element.scrollWidth - element.clientWidth"
+    assert page.locator(".player > .window").evaluate(window) <= 4, "the terminal is as wide as the screen"
+    page.close()

@@ -2,11 +2,15 @@
 // All text is set through textContent, all colours are checked: nothing a test printed becomes markup or style.
 
 const index = JSON.parse(document.getElementById("index").textContent);
+const FEW_SCREENS = 8; // so many are drawn at once
+const MOST_SCREENS = 60;
 const BAD = new Set(["failed", "error", "killed", "xpassed"]);
 const nav = document.querySelector("nav");
 const panel = document.getElementById("detail");
 const filters = new Set();
+const isNarrow = matchMedia("(max-width: 800px)");
 let playing = null;
+let lastAsked = null;
 
 function make(tag, { text, className, ...rest } = {}, ...children) {
   const element = document.createElement(tag);
@@ -42,6 +46,7 @@ const changed = (test) =>
   index.compare !== null && (!test.was || test.was.status !== test.status || test.seconds > 2 * test.was.seconds + 0.5);
 const keeps = {
   failed: (test) => BAD.has(test.status),
+  skipped: (test) => test.status === "skipped",
   slow: (test) => test.seconds >= slow,
   unhappy: (test) => test.unhappy,
   changed,
@@ -56,10 +61,10 @@ function testButton(number) {
     make("span", { className: "dot " + test.status.replace(/[^a-z]/g, "") }),
     make("span", { className: "name", text: test.nodeid.split("::").slice(1).join("::") || test.nodeid }),
     was && make("span", { className: "tag", text: was }),
-    make("span", { className: "tag", text: test.unhappy ? "unhappy" : "happy" }),
+    test.status !== "skipped" && make("span", { className: "tag", text: test.unhappy ? "unhappy" : "happy" }),
     test.attempts > 1 && make("span", { className: "tag", text: test.attempts + " attempts" }),
     test.casts > 0 && make("span", { className: "tag", text: "▶ " + test.casts }),
-    BAD.has(test.status) && make("span", { className: "tag", text: test.status }),
+    (BAD.has(test.status) || test.status === "skipped") && make("span", { className: "tag", text: test.status }),
     make("span", { className: "time", text: seconds(test.seconds) }),
   );
 }
@@ -142,7 +147,9 @@ async function unpack(number) {
 }
 
 async function open(number, which = 0) {
+  const asked = (lastAsked = {});
   const attempts = await unpack(number);
+  if (asked !== lastAsked) return; // somebody has chosen another one meanwhile
   const test = index.tests[number];
   const attempt = attempts[which] || attempts[0];
   playing?.stop();
@@ -151,6 +158,7 @@ async function open(number, which = 0) {
   }
   const hash = "#" + encodeURIComponent(test.nodeid);
   if (location.hash !== hash) history.replaceState(null, "", hash);
+  document.body.classList.add("open"); // on a narrow screen the test takes the place of the list
   const tabs = attempts.map((each, position) =>
     make("button", {
       type: "button",
@@ -164,6 +172,7 @@ async function open(number, which = 0) {
   if (!attempt.commands.length) transcript.append(make("p", { className: "hint", text: "No command was run." }));
   const missing = !index.can_film && test.casts > 0;
   const parts = [
+    make("button", { type: "button", className: "back", text: "‹ all tests", onclick: close }),
     make("h2", { text: test.nodeid }),
     make(
       "p",
@@ -172,8 +181,9 @@ async function open(number, which = 0) {
       make("span", { text: ` · ${seconds(attempt.seconds)} · ${attempt.location}` }),
     ),
     tabs.length > 1 && make("div", { className: "tabs" }, ...tabs),
+    attempt.message && make("pre", { className: attempt.status === "skipped" ? "error skipped" : "error", text: attempt.message }),
+    attempt.error.trim() !== attempt.message && whole("where it failed", attempt.error),
     attempt.docstring && make("pre", { className: "doc", text: attempt.docstring.trim() }),
-    attempt.error && make("pre", { className: "error", text: attempt.error }),
     ...attempt.notes.map((note) => make("p", { className: "facts", text: note })),
     missing && make("p", { className: "error", text: "Its recordings are not shown: the page was made without pyte." }),
     make(
@@ -185,6 +195,17 @@ async function open(number, which = 0) {
   ];
   panel.replaceChildren(...parts.filter(Boolean));
   panel.scrollTop = 0;
+  if (isNarrow.matches) window.scrollTo(0, 0);
+}
+
+function close() {
+  playing?.stop();
+  document.body.classList.remove("open");
+  nav.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "center" });
+}
+
+function whole(title, text) {
+  return make("details", { className: "whole" }, make("summary", { text: title }), make("pre", { text }));
 }
 
 function commandCard(command, attempt, players) {
@@ -241,6 +262,8 @@ function leftBehind(processes) {
   );
 }
 
+const stepText = (kind, text) => (kind === "i" ? "⌨ " + JSON.stringify(text).slice(1, -1) : "◆ " + text);
+
 // --- the player ----------------------------------------------------------------------------------------------------
 class Player {
   constructor(cast) {
@@ -257,6 +280,9 @@ class Player {
 
   build() {
     this.term = make("div", { className: "term" });
+    // A narrow screen shows what is ever written as large as it can, not the empty rest of a wide terminal.
+    const widths = this.cast.rows.map((runs) => runs.reduce((sum, run) => sum + run[0].length, 0));
+    this.used = widths.reduce((most, width) => Math.max(most, 1 + width), 24);
     this.button = make("button", { type: "button", className: "play", text: "▶ play", onclick: () => (this.timer ? this.stop() : this.play()) });
     this.range = make("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": "time", oninput: () => this.seek((this.range.value / 1000) * this.cast.duration) });
     this.label = make("span", { className: "clock" });
@@ -266,14 +292,48 @@ class Player {
       make("div", { className: "bar-row" }, this.button, this.range, this.label, this.speed),
     );
     this.steps = this.cast.markers.map(([at, kind, text]) => {
-      const shown = kind === "i" ? "⌨ " + JSON.stringify(text).slice(1, -1) : "◆ " + text;
-      const step = make("button", { type: "button", className: "step", text: shown, onclick: () => this.seek(at) });
+      const step = make("button", { type: "button", className: "step", text: stepText(kind, text), onclick: () => this.seek(at) });
       step.dataset.at = at;
       return step;
     });
     if (this.steps.length) this.element.append(make("div", { className: "steps" }, ...this.steps));
+    this.element.append(this.screens());
     if (this.cast.is_cut) this.element.append(make("p", { className: "facts", text: "Only the beginning of this long recording is shown." }));
     this.seek(this.cast.duration, false, true);
+  }
+
+  // What was on the screen at each step, and at the end: to be read without playing. Drawn when they are looked at.
+  screens() {
+    const times = [...this.cast.markers.map(([at, kind, text]) => [at, stepText(kind, text)]), [this.cast.duration, "at the end"]];
+    const grid = make("div", { className: "screens" });
+    const draw = () => {
+      if (grid.hasChildNodes()) return;
+      for (const [at, text] of times.slice(-MOST_SCREENS)) {
+        const figure = make("figure", { onclick: () => this.seek(at, true) }, make("figcaption", { text: `${clock(at)} ${text}` }), this.screenAt(at));
+        grid.append(figure);
+      }
+    };
+    const box = make("details", { ontoggle: draw }, make("summary", { text: times.length === 1 ? "1 screen" : `${times.length} screens, one for each step` }), grid);
+    if (times.length <= FEW_SCREENS) {
+      box.open = true;
+      draw();
+    }
+    return box;
+  }
+
+  screenAt(time) {
+    const rows = [];
+    for (const each of this.cast.frames) {
+      if (each[0] > time + 0.0005) break;
+      for (const [line, row] of Object.entries(each[1])) rows[line] = row;
+    }
+    const term = make("div", { className: "term still" });
+    term.style.setProperty("--columns", this.used);
+    const used = rows.map((row) => (this.cast.rows[row] || []).length > 0).lastIndexOf(true) + 1;
+    for (let number = 0; number < Math.max(used, 1); number += 1) {
+      term.append(styled(this.cast.rows[rows[number]] || [], make("div", { className: "row" })));
+    }
+    return make("div", { className: "window" }, term);
   }
 
   covers(time) {
@@ -304,6 +364,7 @@ class Player {
     const columns = frame[3][0];
     const lines = Math.min(frame[3][1], this.cast.height);
     this.term.style.minWidth = columns + "ch";
+    this.term.style.setProperty("--columns", this.used);
     while (this.term.children.length < lines) this.term.append(make("div", { className: "row" }));
     while (this.term.children.length > lines) this.term.lastChild.remove();
     for (let number = 0; number < lines; number += 1) {
@@ -363,12 +424,14 @@ function withCursor(runs, column) {
 function begin() {
   document.querySelector("h1").textContent = index.run;
   const bad = index.tests.filter((test) => BAD.has(test.status)).length;
+  const skipped = index.tests.filter((test) => test.status === "skipped").length;
   const uncited = index.groups.filter((group) => !group.tests.length).length;
   const total = index.tests.reduce((sum, test) => sum + test.seconds, 0);
   const parts = [
     index.tests.length === 1 ? "1 test" : `${index.tests.length} tests`,
     bad ? `${bad} failed` : "none failed",
     index.groups.length === 1 ? "1 block" : `${index.groups.length} blocks`,
+    skipped ? `${skipped} skipped` : "",
     uncited ? `${uncited} without a test` : "",
     seconds(total),
   ];
@@ -389,7 +452,12 @@ function begin() {
   document.getElementById("search").addEventListener("input", refresh);
   const asked = decodeURIComponent(location.hash.slice(1));
   const number = index.tests.findIndex((test) => test.nodeid === asked);
-  if (number >= 0) open(number);
+  if (number >= 0) return open(number);
+  const first = [...nav.querySelectorAll(".test")].find((button) => BAD.has(index.tests[Number(button.dataset.test)].status));
+  if (first) {
+    first.scrollIntoView({ block: "center" });
+    open(Number(first.dataset.test));
+  }
 }
 
 begin();
