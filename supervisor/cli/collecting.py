@@ -70,9 +70,16 @@ class Collected:
 
 
 def collect(
-    root: Path, pytest: Sequence[str], args: Sequence[str], per: str, *, timeout: float, around: Surroundings
+    root: Path,
+    pytest: Sequence[str],
+    args: Sequence[str],
+    per: str,
+    *,
+    timeout: float,
+    around: Surroundings | None = None,
 ) -> Collected:
     """One job `per` function, case, file or class. pytest's own words go to stderr when it fails."""
+    around = around or Surroundings(root)
     with tempfile.TemporaryDirectory(prefix="supervisor-collect-") as folder:
         (Path(folder) / f"{MODULE}.py").write_text(PLUGIN)
         into = Path(folder) / "collected.json"

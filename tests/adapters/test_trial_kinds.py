@@ -131,7 +131,8 @@ async def test_options_of_the_repositorys_own(tmp_path: Path) -> None:
         "app.py": '"""\n>>> 1 + 1\n2\n"""\n' + APP,
         "test_app.py": "from app import double\n\n\ndef test_double():\n    assert double(2) == 4\n\n\n"
         "def test_text():\n    assert str(double)\n",
-        "pytest.ini": "[pytest]\naddopts = -x -n 2 --doctest-modules -p no:cacheprovider\nfilterwarnings = error\n",
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n"
+        "addopts = -x -n 2 --doctest-modules -p no:cacheprovider -p no:asyncio\n",
     }
     async with arena(tmp_path, files) as here, here.trial(env={}) as trial:
         file = await trial.run("test_app.py")

@@ -74,8 +74,8 @@ async def test_nothing_but_a_trial_knows_that_it_is_one(tmp_path: Path) -> None:
 
     env, cwd, argv = json.loads(note.read_text())
     ours = {name for name in {**order.env, **order.state_dir_env} if name not in here.profile.env}
-    told = "SUPERVISOR_REPORTS"  # the reporter takes its line for itself, in agents' runs as well
-    assert ours - {told} <= set(env)
+    # The reporter takes what is its own for itself, in agents' runs as well.
+    assert ours - {"SUPERVISOR_REPORTS", "PYTHONPATH", "PYTEST_PLUGINS"} <= set(env)
     assert env["SUPERVISOR_RUN"] == run.command == order.env["SUPERVISOR_RUN"]
     mngrs = {name for name in env if name.startswith("MNGR_")}
     assert mngrs >= {"MNGR_AGENT_ID", "MNGR_AGENT_NAME", "MNGR_AGENT_STATE_DIR", "MNGR_AGENT_WORK_DIR"}
@@ -116,6 +116,21 @@ async def test_what_setup_leaves_at_home_is_there(tmp_path: Path) -> None:
         run = await here.run(None, "test_app.py::test_home", setup="echo made > ~/.tool")
 
     assert run.passed, run.why_not
+
+
+async def test_who_writes_into_what_runs_are_copied_from_is_found_out(tmp_path: Path) -> None:
+    """A run could prepare the next ones so; it is seen even where times are set back."""
+    evil = (
+        "import os\nfrom pathlib import Path\n"
+        "for each in Path(__file__).parents[4].glob('*/.mngr/copies/*/test_app.py'):\n"
+        "    if each.parent != Path(__file__).parent:\n        old = each.stat()\n"
+        "        each.write_text(each.read_text().replace('== 4', '== 5'))\n"
+        "        os.utime(each, ns=(old.st_atime_ns, old.st_mtime_ns))\n"
+    )
+    async with arena(tmp_path) as here, here.trial({"app.py": evil + APP}) as trial:
+        runs = [await trial.run(TEXT), await trial.run(DOUBLE)]
+
+    assert {run.why_not for run in runs} == {"it wrote into the place that the checkouts of its runs are copied from"}
 
 
 async def test_what_setup_starts_ends_with_it(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def python(folder: Path, *lines: str, finder: dict[str, str] | None = None) -> s
 def looked(root: Path, command: str = sys.executable, *args: str) -> Surroundings:
     around = Surroundings(root)
     argv = ["env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", command, "-m", "pytest", "-p", "no:cacheprovider"]
-    collected = collect(root, argv, args, "function", timeout=60, around=around)
-    assert collected.tests == ["tests/test_it.py::test_it"]
+    found = collect(root, argv, args, "function", timeout=60, around=around)
+    assert found.tests == ["tests/test_it.py::test_it"]
     return around
 
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
@@ -60,7 +60,15 @@ class Places:
             shutil.copy(REPORTER_SOURCE / name, self.plugins / REPORTER)
 
 
-def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], socket: str) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a run is told beside its places: its command, and where its reporter is heard."""
+
+    command: str = ""
+    socket: str = field(default_factory=lambda: os.urandom(8).hex())
+
+
+def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Spoken) -> dict[str, str]:
     """The names are those of an agent's environment; secrets are for agents, and no test is verified with one."""
     job = next((number for number, test in enumerate(batch.tests, 1) if _of_one(test, nodes)), 1)
     passed = {name: os.environ[name] for name in (*PASSED_ON, *_ALSO) if name in os.environ}
@@ -72,11 +80,11 @@ def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], socket:
         "TMPDIR": str(places.temporary),
         **_mngr(places, batch, job),
         **(claude_env("local") if batch.profile.agent == "claude" else {}),
-        **contract(batch, job, 1, run_command(batch.profile, *nodes)),
+        **contract(batch, job, 1, run.command or run_command(batch.profile, *nodes)),
         "SUPERVISOR_PROMPT": str(places.state / PROMPT),
         "SUPERVISOR_OUTCOME": str(places.state / OUTCOME),
         **own,
-        **reporting(own, str(places.plugins), socket),
+        **reporting(own, str(places.plugins), run.socket),
     }
 
 

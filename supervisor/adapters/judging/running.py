@@ -115,12 +115,14 @@ class _Keeper:
         output: int | None,
     ) -> None:
         """Blocking: call it in a thread. `ends`: of the pipe that ends all, and of the one that tells."""
-        source = _in_memory(_KEEPER.read_bytes())
+        # Its arguments go before its text: what it keeps can read its command line, and finds nothing there.
+        given_argv = [self._means, *map(str, ends), *argv]
+        source = _in_memory(f"import sys; sys.argv[1:] = {given_argv!r}\n".encode() + _KEEPER.read_bytes())
         given = _in_memory(self._stdin) if self._stdin else os.open(os.devnull, os.O_RDONLY)
         into = subprocess.DEVNULL if output is None else output
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", f"/proc/self/fd/{source}", self._means, *map(str, ends), *argv],
+                [sys.executable, "-I", "-S", f"/proc/self/fd/{source}"],
                 cwd=cwd,
                 env=dict(env),
                 stdin=given,

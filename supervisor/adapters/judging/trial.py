@@ -19,8 +19,8 @@ from pathlib import Path
 from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.likeness import Places, environment_of
-from supervisor.adapters.judging.preparing import Base, remove_bytecode
+from supervisor.adapters.judging.likeness import Places, Spoken, environment_of
+from supervisor.adapters.judging.preparing import Base, remove_bytecode, stamp_of
 from supervisor.adapters.judging.receiving import Receiver
 from supervisor.adapters.judging.reports import read
 from supervisor.adapters.judging.running import run
@@ -53,6 +53,8 @@ class Trial:
     folder: Path
     #: what is below `home` is there only while a run is under way
     places: Places
+    #: what was prepared, as it was then
+    stamp: str = ""
     runs: list[Run] = field(default_factory=list)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -68,19 +70,22 @@ class Trial:
         whole = all("::" not in node and node not in self.batch.tests for node in nodes)
         command = run_command(replace(profile, test_timeout_seconds=limit), *nodes, whole=whole)
         receiver = Receiver()
-        async with self.stage(nodes, receiver.name, instruments) as stage, receiver.listening():
+        spoken = Spoken(command, receiver.name)
+        async with self.stage(nodes, spoken, instruments) as stage, receiver.listening():
             began = time.monotonic()
             argv = ["sh", "-c", command]
             ended = await run(argv, cwd=stage.checkout, env=stage.env, timeout=limit + GRACE_SECONDS)
             seconds = time.monotonic() - began
             report = await asyncio.to_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
+            if await asyncio.to_thread(stamp_of, self.prepared) != self.stamp:
+                stray = "it wrote into the place that the checkouts of its runs are copied from"
         self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray))
         return self.runs[-1]
 
     @asynccontextmanager
     async def stage(
-        self, nodes: tuple[str, ...] = (), socket: str = "", instruments: Instruments = PLAIN
+        self, nodes: tuple[str, ...] = (), spoken: Spoken | None = None, instruments: Instruments = PLAIN
     ) -> AsyncIterator[Stage]:
         """A fresh copy of what was prepared, in its place, one at a time."""
         async with self._lock, _temporary(self.folder) as temporary:
@@ -88,7 +93,7 @@ class Trial:
             try:
                 await asyncio.to_thread(folder.mkdir)
                 await copy_tree(self.prepared, places.home)
-                env = environment_of(self.batch, places, nodes, socket or os.urandom(8).hex())
+                env = environment_of(self.batch, places, nodes, spoken or Spoken())
                 if not instruments.are_none:
                     env = await asyncio.to_thread(_instrumented, env, folder, instruments)
                 if instruments.before is not None:
@@ -101,7 +106,7 @@ class Trial:
         """Once, before all runs: what it leaves, in the checkout and at home, each of them finds."""
         if setup := self.batch.profile.setup:
             async with _temporary(self.folder) as temporary:
-                env = environment_of(self.batch, replace(self.places, temporary=temporary), (), os.urandom(8).hex())
+                env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
                 done = await run(["sh", "-c", setup], cwd=self.places.checkout, env=env, timeout=SETUP_SECONDS)
             if done.code != 0:
                 last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
@@ -141,6 +146,7 @@ class Trials:
             await trial.set_up()
             await asyncio.to_thread(remove_bytecode, trial.places.checkout, base)
             await asyncio.to_thread(trial.places.home.rename, trial.prepared)
+            trial.stamp = await asyncio.to_thread(stamp_of, trial.prepared)
             yield trial
         finally:
             await discard(folder)

@@ -17,17 +17,20 @@ from typing import Any
 
 import pytest
 
-from .telling import connected, safe
+from .telling import connected, leave, safe
 from .watching import codes_of, executed, watcher
 
 CARRIED = "_supervisor_reports"
 
 
 _channel = [connected()]
+_FOLDER = __file__.rpartition(os.sep)[0].rpartition(os.sep)[0]
 
 
 def pytest_configure(config: Any) -> Any:
     """The first pytest of the process reports; one that a test starts inside of it does not."""
+    if not getattr(config.option, "numprocesses", None) and not getattr(config.option, "tx", None):
+        leave(_FOLDER, __name__)  # else pytest-xdist starts workers that need it
     tell = _channel.pop() if _channel else None
     if hasattr(config, "workerinput"):
         tell = (lambda record: False) if config.workerinput.get(CARRIED) else None

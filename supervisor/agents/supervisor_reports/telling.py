@@ -30,6 +30,16 @@ def safe(value: Any) -> Any:
         return "?"
 
 
+def leave(folder: str, name: str) -> None:
+    """Out of the environment: what the tests start sees none of this plugin, and needs none of it."""
+    for variable, separator, own in (("PYTHONPATH", os.pathsep, folder), ("PYTEST_PLUGINS", ",", name)):
+        rest = [each for each in os.environ.get(variable, "").split(separator) if each and each != own]
+        if rest:
+            os.environ[variable] = separator.join(rest)
+        else:
+            os.environ.pop(variable, None)
+
+
 def connected() -> Any:
     """A function that sends a record; None: nobody listens."""
     name = os.environ.pop(ENVIRONMENT, "")
