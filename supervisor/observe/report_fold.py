@@ -91,7 +91,7 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
         slowest=_slowest(jobs),
         problems=history.problems,
         notes=history.notes,
-        unmerged=Counter(job.ledger for job in jobs if job.standing in _SUCCESSES and job.ledger in _NOT_MERGED),
+        unmerged=dict(Counter(j.ledger for j in jobs if j.standing in _SUCCESSES and j.ledger in _NOT_MERGED)),
         review=advice.review(facts, jobs),
         next=tuple(advice.next_steps(facts, jobs, escalations, history)),
         jobs=jobs,

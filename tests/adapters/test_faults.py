@@ -146,7 +146,7 @@ def session(**other: object) -> Session:
 
 
 def ran(cases: dict[str, Case], **other: object) -> Run:
-    return Run("pytest", Ended(0, ""), Report(cases, session(**other)), (NODE,), 1.0, Path())
+    return Run("pytest", Ended(0, ""), Report(cases, session(**other)), (NODE,), 1.0, 60.0, Path())
 
 
 def said(before: dict[str, Case], after: dict[str, Case], **other: object) -> str:

@@ -110,10 +110,11 @@ def test_what_the_machine_found_stands_beside_what_the_agent_said() -> None:
 
 
 def test_doubts_come_first_and_evidence_stands_with_the_runs() -> None:
-    told = text(a_night().report()).splitlines()
-    at = next(number for number, row in enumerate(told) if row.strip().startswith("b.1 "))
-    assert told[at + 1].split(maxsplit=1) == ["doubt", DOUBT]
-    assert "evidence  reaches 9 lines (8 before); catches 6 of 6 faults; needs shop.py" in "\n".join(told)
+    told = [row.strip() for row in text(a_night().report()).splitlines()]
+    assert told[told.index("LOOK FIRST") + 2] == DOUBT
+    job = told.index("b.1  tests/test_it.py::test_1  [merged]")
+    assert told[job + 1].split(maxsplit=1) == ["doubt", DOUBT]
+    assert "evidence  reaches 9 lines (8 before); catches 6 of 6 faults; needs shop.py" in told[job:]
 
 
 def test_time_is_told_apart_and_adds_up() -> None:
@@ -145,7 +146,8 @@ def test_the_same_escalation_is_told_once_and_blockers_come_first() -> None:
 def test_the_next_steps_follow_from_the_numbers() -> None:
     steps = a_night().report().next
     assert steps[0] == "Review https://github.example/shop/pull/7."
-    assert steps[1] == "Mend this: the push was slow."
+    assert steps[1] == "Look first at what no machine could decide, in 1 job: b.1."
+    assert steps[2] == "Mend this: the push was slow."
     assert "Look at 1 blocker first: There is no network here." in steps
     assert any(step.startswith("Resolve 1 conflict: b.2.") for step in steps)
     assert "Retry what never started: `supervisorctl retry b.10`." in steps

@@ -52,7 +52,10 @@ class Shown(HTMLParser):
 
 
 def test_the_title_says_what_came_of_it() -> None:
-    assert title(a_night().report()) == "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 3 escalated"
+    assert (
+        title(a_night().report())
+        == "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"
+    )
 
 
 def test_the_body_says_what_is_on_the_branch_and_what_is_not() -> None:
@@ -77,7 +80,7 @@ def test_what_agents_say_calls_nobody_and_closes_nothing(words: str) -> None:
     shown.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(body(report)))
     assert shown.tags <= PLAIN
     assert CALLS.findall(shown.text) == []
-    assert (len(shown.comments), shown.lists) == (1, 3)
+    assert (len(shown.comments), shown.lists) == (1, 4)
     assert marked(body(report)) == ("overnight", "b")
 
 
