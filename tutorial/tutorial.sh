@@ -298,6 +298,7 @@ supervisorctl resume
 # a journal that a disk has damaged is refused, never started over: save what can be read, then start
 supervisord --config ~/supervisor.toml --salvage
 supervisord --config ~/supervisor.toml &
+supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
 
 ##############################################################################
 # COMPLETION

@@ -64,6 +64,8 @@ def _salvage(state_dir: Path) -> int:
     print(f"saved {report.events} events and {report.sealed} finished batches; the damaged journal is {report.kept}")
     for lost in report.lost:
         print(f"lost: {lost}")
+    if report.lost:
+        print("nothing will be launched until you have looked what agents there are: then `supervisorctl resume`")
     if report.renamed:
         print("the name of this installation was lost: agents of before are not recognised, see `mngr list`")
     return 1 if report.lost or report.renamed else 0

@@ -146,6 +146,7 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
         # a journal that a disk has damaged is refused, never started over: save what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
+        supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
     """
     daemon.stop()
     expect(e2e.run(SPOIL, comment="a disk goes bad")).to_succeed()
@@ -158,6 +159,8 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
     e2e.run("supervisord --config ~/supervisor.toml &", comment="then start", keep_background=True)
     stage.answers()
     stage.until_running(held, 3)
+    resumed = e2e.run("supervisorctl resume", comment="all agents are known")
+    expect(resumed).to_succeed().stdout.to_contain("it goes on")
     stage.release()
     stage.until_over(held)
     assert stage.outcomes(held) == ["improved", "clean", "failed"]
@@ -170,6 +173,7 @@ def test_salvage_beside_a_daemon(e2e: E2e, stage: Stage, shared: None) -> None:
         # a journal that a disk has damaged is refused, never started over: save what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
+        supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
     """
     refused = e2e.run("supervisord --config ~/supervisor.toml --salvage", comment="while the daemon runs")
     expect(refused).to_have_exit_code(4).stderr.to_match("^hint: ")
