@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from supervisor.cli.tutorial_view import view
 from supervisor.e2e.casts import Cast, Event
 from supervisor.e2e.ptys import Size
 from supervisor.e2e.results import folder_name
+from supervisor.e2e.tutorial.check import check
+from supervisor.e2e.tutorial.recorded import cites
 from supervisor.e2e.view.frames import film
+from supervisor.e2e.view.grouping import group
 from supervisor.e2e.view.loading import load
 from supervisor.e2e.view.page import page, write
 from supervisor.e2e.view.styled import BOLD, DIM, UNDERLINE, palette, runs
@@ -127,7 +131,6 @@ def test_last_attempt_counts_and_a_dead_worker_s_test_was_killed(tmp_path: Path)
 
 def test_all_ways_to_cite_lead_to_the_block(tmp_path: Path) -> None:
     from supervisor.e2e.tutorial.blocks import parse
-    from supervisor.e2e.view.grouping import group
 
     script = tmp_path / "tutorial.sh"
     script.write_text("# Do it\ntool do \\\n  --now\n\n# Other\ntool other\n")
@@ -166,3 +169,62 @@ def test_command_line(tmp_path: Path) -> None:
     assert said.exit_code == 0
     assert said.output.strip() == str(tmp_path / "out.html")
     assert "</html>" in (tmp_path / "out.html").read_text()
+
+
+CITING = '''
+import pytest
+
+def test_itself(e2e):
+    """# Do it
+    tool do \\\\
+      --now
+    """
+
+def test_named_by_slug(e2e):
+    e2e.tutorial("tool-other")
+
+@pytest.mark.tutorial("tool-other")
+class TestMarked:
+    def test_inside(self, e2e):
+        pass
+
+def test_two_at_once(e2e):
+    e2e.write_tutorial_block("""
+        # Do it
+        tool do --now
+
+        # Other
+        tool other
+    """)
+
+def test_escaped(e2e):
+    """It prints.
+
+    Tutorial block:
+        # Print
+        printf 'a\\n'
+    """
+
+def test_stale(e2e):
+    e2e.tutorial("nothing")
+
+def test_nothing(e2e):
+    pass
+'''
+
+
+def test_it_says_what_the_check_of_the_tutorial_says(tmp_path: Path) -> None:
+    """Whatever form a citation has, and also of tests that did not run to their end."""
+    script, tests = tmp_path / "tutorial.sh", tmp_path / "test_cites.py"
+    script.write_text("# Do it\ntool do \\\n  --now\n\n# Other\ntool other\n\n# Print\nprintf 'a\\n'\n")
+    tests.write_text(CITING)
+    checked = check(script, [tests], today=date.min)
+    for test in checked.tests:
+        write_result(tmp_path / "run", test.id, cites=cites(tests, test.name), status="skipped")
+    run = load(tmp_path / "run")
+    made = group([test.last for test in run.tests], script)
+    seen = {each.id: sorted(run.tests[number].nodeid for number in each.tests) for each in made.groups}
+    assert seen == {block: sorted(cited.test.id for cited in by) for block, by in checked.by_block.items()}
+    assert [run.tests[number].nodeid for number in made.stale] == [stale.test.id for stale in checked.stale]
+    assert [run.tests[number].nodeid for number in made.uncited] == [test.id for test in checked.uncited_tests]
+    assert [len(cited) for cited in seen.values()] == [2, 3, 1]
