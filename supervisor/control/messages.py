@@ -183,6 +183,10 @@ class BatchView(BaseModel):
     at_work: int = 0
     #: what partial integrations have made
     so_far: dict[str, Any] | None = None
+    #: the branch that could not be made in the repository: `ref`, `head` and `commits` in the daemon's own
+    unlanded: dict[str, Any] | None = None
+    #: the batch whose jobs these are, when they are worked on again
+    retry_of: str | None = None
     problems: list[str] = []
     notes: list[str] = []
     submitted_from: str | None = None
@@ -227,6 +231,8 @@ class JobRow(BaseModel):
     ended_at: Time | None
     #: a batch that was sealed by an older version has none
     doubts: list[str] = []
+    #: of the ledger, for what was not merged
+    ledger_why: str | None = None
     #: what its attempts have brought home or left, and where that is
     work: list[dict[str, Any]] = []
     evidence: dict[str, Any] | None = None

@@ -1,6 +1,7 @@
 """Work that is on no branch of a person's: listed, and brought into their repository when they ask for it."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +16,10 @@ from supervisor.control.naming import Meant
 from supervisor.control.reporting import events_of
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.model.batch import Batch
+from supervisor.model.event import BatchSubmitted
 from supervisor.observe import snapshot
 from supervisor.observe.report_history import rebuilt
-from supervisor.observe.work import Piece, pieces
+from supervisor.observe.work import Piece, pieces, sealed_pieces
 
 routes = APIRouter(tags=["work"])
 
@@ -65,18 +67,30 @@ def _listed(desk: Desk, found: Sequence[Piece]) -> Response:
 
 
 async def known(desk: Desk, meant: Meant) -> Batch | None:
-    """The batch as it is, or was; None where nothing is kept of what has happened to it."""
+    """The batch as it is, or was; None where what has happened to it is not kept any more."""
     if meant.open is not None:
         return meant.open
     events = await events_of(desk, meant.id)
-    return await asyncio.to_thread(rebuilt, meant.id, events) if events else None
+    if not any(isinstance(event, BatchSubmitted) for event in events):
+        return None
+    return await asyncio.to_thread(rebuilt, meant.id, events)
 
 
 async def _pieces(desk: Desk, meant: Meant, job: int | None = None) -> list[Piece]:
     batch = await known(desk, meant)
     if batch is not None and job is not None and not batch.has_job(job):
         raise NoSuchThing(f"batch {meant.id} has no job {job}", hint=f"`supervisorctl jobs {meant.id}` lists them")
-    return [] if batch is None else await asyncio.to_thread(pieces, batch, job)
+    if batch is not None:
+        return await asyncio.to_thread(pieces, batch, job)
+    assert meant.sealed is not None
+    return sealed_pieces(json.loads(meant.sealed.status)["batch"], json.loads(meant.sealed.jobs), job)
+
+
+def _repo(meant: Meant) -> Path:
+    if meant.open is not None:
+        return Path(meant.open.repo)
+    assert meant.sealed is not None
+    return Path(json.loads(meant.sealed.status)["batch"]["repo"])
 
 
 async def _taken(desk: Desk, meant: Meant, found: Sequence[Piece], asked: messages.Taking) -> Response:
@@ -84,10 +98,9 @@ async def _taken(desk: Desk, meant: Meant, found: Sequence[Piece], asked: messag
         raise NoSuchThing("there is no such work: all that was done is merged, or nothing was", hint=LISTING)
     if asked.branch and len({piece.id for piece in found}) > 1:
         raise Refused("one branch can't hold the work of several jobs", hint=f"name one of them: {LISTING}")
-    batch = await known(desk, meant)
-    assert batch is not None
-    target = Path(asked.repo or batch.repo)
-    rows = [await _brought(desk, Path(batch.repo), target, piece, _name(piece, asked.branch)) for piece in found]
+    repo = _repo(meant)
+    target = Path(asked.repo or repo)
+    rows = [await _brought(desk, repo, target, piece, _name(piece, asked.branch)) for piece in found]
     if len(rows) == 1 and isinstance(failed := rows[0]["failed"], Refused):
         raise failed
     for row in rows:

@@ -89,6 +89,7 @@ def summary(batch: Batch) -> View:
         "repo": batch.repo,
         "base": batch.base,
         "branch": batch.branch or None,
+        "unlanded": _unlanded(batch),
         "so_far": _so_far(batch),
         "retry_of": batch.retry_of or None,
         "problems": list(batch.problems),
@@ -120,6 +121,7 @@ def row(batch: Batch, job: Job) -> View:
         "state": job.state,
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
+        "ledger_why": (fate.detail or None) if fate else None,
         "work": [work_entry(batch, job, each) for each in saved.of(job)],
         "doubts": [*job.doubts, *(fate.doubts if fate else ())],
         "evidence": None if job.evidence is None else asdict(job.evidence),
@@ -196,6 +198,15 @@ def _so_far(batch: Batch) -> View | None:
         return None
     offered = {"branch": made.branch or None, "pull_request": made.pull_request or None}
     return {**offered, "jobs": made.jobs, "merged": made.merged}
+
+
+def _unlanded(batch: Batch) -> View | None:
+    """The branch of an integration that could not be made in the person's repository: where ours has it."""
+    if not batch.branch_head or batch.branch:
+        return None
+    commits = sum(len(row.commits) for row in batch.ledger.values() if row.fate is Fate.MERGED)
+    ref = f"refs/supervisor/{batch.id}/integrated/{batch.integrations}"
+    return {"ref": ref, "head": batch.branch_head, "commits": commits}
 
 
 def _untold(batch: Batch) -> Iterator[str]:

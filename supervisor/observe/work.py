@@ -7,7 +7,7 @@ from supervisor.flow import saved
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, UNPROVEN, Job, Saved
 from supervisor.model.ledger import Fate
-from supervisor.observe.snapshot import View, work_entry
+from supervisor.observe.snapshot import View, summary, work_entry
 
 _ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
 
@@ -31,11 +31,32 @@ class Piece:
 
 def pieces(batch: Batch, job: int | None = None) -> list[Piece]:
     """The newest attempt of each job first: the others have its number in their name."""
-    found = list(_unlanded(batch)) if job is None else []
+    found = list(_unlanded(summary(batch))) if job is None else []
     wanted = batch.begun() if job is None else (batch.job(job),)
     for each in sorted(wanted, key=lambda each: each.number):
         found += _of(batch, each)
     return found
+
+
+def sealed_pieces(batch: View, jobs: View, job: int | None = None) -> list[Piece]:
+    """The same of what was written down of a batch when it was sealed, where its events are not kept any more."""
+    found = list(_unlanded(batch)) if job is None else []
+    for number, row in enumerate(jobs["rows"], 1):
+        if job in (None, number):
+            found += _of_row(row)
+    return found
+
+
+def _of_row(row: View) -> Iterator[Piece]:
+    """A batch that an older version sealed tells nothing of its work."""
+    merged = row["ledger"] in {fate.value for fate in _ON_BRANCH}
+    left = [each for each in row.get("work", ()) if each["agent"] or each["rescued"] or not merged]
+    for number, each in enumerate(reversed(left)):
+        why = "rescued, not published" if each["rescued"] else row.get("ledger_why") or "not merged"
+        shown = {"job": row["id"], "test": row["test"], "outcome": row["outcome"], "why": why}
+        view = shown | {"ledger": None if merged else row["ledger"]} | each
+        branch = f"supervisor/work/{row['id']}" + (f"-{each['attempt']}" if number else "")
+        yield Piece(row["id"], each["attempt"], view, branch)
 
 
 def _of(batch: Batch, job: Job) -> Iterator[Piece]:
@@ -71,22 +92,15 @@ def _why(job: Job, each: Saved, ledger: str) -> str:
     return f"{job.verification or 'not verified'}, not merged"
 
 
-def _unlanded(batch: Batch) -> Iterator[Piece]:
+def _unlanded(batch: View) -> Iterator[Piece]:
     """The branch of an integration that is only in the daemon's own repository."""
-    if not batch.branch_head or batch.branch:
+    if (found := batch.get("unlanded")) is None:
         return
-    merged = [row for row in batch.ledger.values() if row.fate is Fate.MERGED]
-    view: View = {
-        "job": batch.id,
-        "test": "",
-        "ledger": Fate.MERGED.value,
-        "outcome": None,
-        "why": "; ".join(batch.problems),
-        "attempt": None,
-        "ref": f"refs/supervisor/{batch.id}/integrated/{batch.integrations}",
-        "head": batch.branch_head,
-        "commits": sum(len(row.commits) for row in merged),
-        "rescued": False,
-        "agent": None,
-    }
-    yield Piece(batch.id, 0, view, f"supervisor/{batch.id}")
+    why = "; ".join(batch["problems"])
+    view = {"job": batch["id"], "test": "", "ledger": Fate.MERGED.value, "outcome": None, "why": why}
+    yield Piece(
+        batch["id"],
+        0,
+        view | found | {"attempt": None, "rescued": False, "agent": None},
+        f"supervisor/{batch['id']}",
+    )

@@ -36,6 +36,20 @@ async def test_verified_work_of_a_cancelled_batch_is_listed(tmp_path: Path) -> N
         assert shown["ref"] == f"refs/supervisor/{batch}/1/1"
 
 
+async def test_it_is_listed_when_the_events_of_its_batch_are_gone(tmp_path: Path) -> None:
+    """They are forgotten before the refs of work that is not merged."""
+    async with served(tmp_path) as api:
+        batch = await cancelled(api)
+        [before] = (await api.call(reading(f"/v1/batches/{batch}/work")))["rows"]
+        await api.journal.forget(api.desk.clock() + 1)
+        assert await api.journal.read(batch=batch) == []
+        [after] = (await api.call(reading(f"/v1/batches/{batch}/work")))["rows"]
+        assert after == before
+        with pytest.raises(Answered, match="nothing is kept of what batch") as refused:
+            await api.call(saying(f"/v1/batches/{batch}/retry"))
+        assert refused.value.exit_code == 4
+
+
 async def test_what_is_merged_is_not_listed(tmp_path: Path) -> None:
     async with served(tmp_path, otherwise="fixed") as api:
         batch = await api.submit(*TESTS)
