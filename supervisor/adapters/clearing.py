@@ -71,10 +71,10 @@ class RoomForMore:
         done.problems += kept.problems
         for each in due:
             await self._let_go(each, stock, kept, done)
-        if ages := [each.remains.finished_at for each in due if each.remains.batch in done.forgotten]:
-            await self._journal.forget(math.nextafter(max(ages), math.inf))
+        left = [each for each in stock.remains if each.batch not in done.emptied]
+        await self._forget([each for each in stock.remains if each.batch in done.emptied], left)
         await self._maintain(done)
-        again = next_look([each for each in stock.remains if each.batch not in done.emptied], self._limits, now)
+        again = next_look(left, self._limits, now)
         return Cleared(tuple(done.forgotten), tuple(done.lost), tuple(done.agents), tuple(done.problems), again)
 
     async def _stock(self) -> _Stock:
@@ -133,6 +133,12 @@ class RoomForMore:
             (done.problems if why else done.agents).append(why or agent.name)
             stays = stays or bool(why)
         return stays
+
+    async def _forget(self, emptied: Iterable[Remains], left: Iterable[Remains]) -> None:
+        """Events tell what a batch's refs are: they go with the last of them, and by age."""
+        before = max((math.nextafter(each.finished_at, math.inf) for each in emptied), default=0.0)
+        if before:
+            await self._journal.forget(min([before, *(each.finished_at for each in left)]))
 
     async def _maintain(self, done: _Done) -> None:
         for bare in await asyncio.to_thread(self._bares):

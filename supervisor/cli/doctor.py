@@ -140,8 +140,9 @@ def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(place).free
     hint = "" if free >= LITTLE_ROOM else "agents' clones fill a disk: make room, or keep less (`[keep]`)"
-    taken = _disk(folder) or {"state_bytes": 0, "free_bytes": free, "more": False}
-    yield Finding("state", "warning" if hint else "ok", f"{folder}: {printing.disk(taken)}", hint)
+    taken = _disk(folder)
+    said = printing.disk(taken) if taken else f"{free // 2**30} GiB free"
+    yield Finding("state", "warning" if hint else "ok", f"{folder}: {said}", hint)
 
 
 @cache
@@ -150,7 +151,7 @@ def _disk(state_dir: Path) -> dict[str, Any] | None:
     from supervisor.adapters.disk import measure
 
     try:
-        return asdict(measure(state_dir, COUNT_SECONDS))
+        return asdict(measure(state_dir, COUNT_SECONDS)) if os.access(state_dir, os.R_OK | os.X_OK) else None
     except OSError:
         return None
 

@@ -12,6 +12,7 @@ from supervisor.control import messages, naming
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import JSON, shape
 from supervisor.control.naming import Meant
+from supervisor.errors import NoSuchThing
 from supervisor.model.event import Event
 from supervisor.observe import report_fold
 from supervisor.observe.report import Report, as_data
@@ -70,6 +71,9 @@ async def page(desk: TheDesk, batch: str) -> Response:
 def _made(desk: Desk, meant: Meant, events: list[Event]) -> Report:
     """Blocking: it reads files."""
     now = desk.clock()
+    if meant.open is None and not events:
+        hint = f"`supervisorctl status {meant.id}` and `jobs {meant.id}` have it; `[keep]` says how long more is kept"
+        raise NoSuchThing(f"only the summary of batch {meant.id} is kept by now", hint=hint)
     batch = meant.open or rebuilt(meant.id, events)
     return report_fold.report(batch, history(events, now), report_fold.kept(desk.files(), batch), now)
 

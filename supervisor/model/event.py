@@ -114,7 +114,7 @@ class ClearingStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClearingEnded(Event):
-    #: of these batches only the summary is kept, and the refs of work that was never merged
+    #: of these batches logs and what their agents published are gone
     forgotten: tuple[str, ...] = ()
     #: refs that are gone although what they held was never merged
     lost: tuple[str, ...] = ()

@@ -159,6 +159,7 @@ async def test_in_a_crowd_the_oldest_go_and_keep_the_refs_that_nobody_has_merged
     assert (done.forgotten, done.lost) == (("old",), ())
     assert not office.layout.batch("old").exists()
     assert office.refs("old") == ["2/1"]
+    assert await office.journal.read(batch="old"), "they say whose work that is"
     assert office.refs("new") == ["1/1", "2/1", "base"]
     assert (await office.clearing.clear()).forgotten == ()
 
