@@ -118,6 +118,24 @@ async def test_what_setup_leaves_at_home_is_there(tmp_path: Path) -> None:
     assert run.passed, run.why_not
 
 
+async def test_the_caches_of_a_setup_are_the_bases(tmp_path: Path) -> None:
+    """They make the next setup quick; what a setup leaves on an agent's work, no other trial gets."""
+    setup = (
+        "mkdir -p ~/.cache/pip ~/.cache/more; ls ~/.cache/pip > seen; cp seen ~/.cache/more; "
+        "touch ~/.cache/pip/$(cat name)"
+    )
+    works: list[dict[str, str | bytes | None] | None] = [None, {"name": "evil\n"}, None]
+    async with arena(tmp_path, {"test_app.py": TESTS, "app.py": APP, "name": "base\n"}) as here:
+        seen = []
+        for work in works:
+            async with here.trial(work, setup=setup) as trial, trial.stage() as stage:
+                seen.append((stage.checkout / "seen").read_text().split())
+                assert not exists(Path(stage.env["HOME"], ".cache/pip"))
+                assert exists(Path(stage.env["HOME"], ".cache/more/seen"))
+
+    assert seen == [[], ["base"], ["base"]]
+
+
 async def test_who_writes_into_what_runs_are_copied_from_is_found_out(tmp_path: Path) -> None:
     """A run could prepare the next ones so; it is seen even where times are set back."""
     evil = (

@@ -19,6 +19,7 @@ from pathlib import Path
 from supervisor.adapters.archive_outcome import clean
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.judging.caches import Caches
 from supervisor.adapters.judging.likeness import Places, Spoken, environment_of
 from supervisor.adapters.judging.preparing import Base, remove_bytecode, stamp_of
 from supervisor.adapters.judging.receiving import Receiver
@@ -104,13 +105,13 @@ class Trial:
 
     async def set_up(self) -> None:
         """Once, before all runs: what it leaves, in the checkout and at home, each of them finds."""
-        if setup := self.batch.profile.setup:
-            async with _temporary(self.folder) as temporary:
-                env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
-                done = await run(["sh", "-c", setup], cwd=self.places.checkout, env=env, timeout=SETUP_SECONDS)
-            if done.code != 0:
-                last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
-                raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
+        setup = self.batch.profile.setup
+        async with _temporary(self.folder) as temporary:
+            env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
+            done = await run(["sh", "-c", setup], cwd=self.places.checkout, env=env, timeout=SETUP_SECONDS)
+        if done.code != 0:
+            last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
+            raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
 
     @property
     def log(self) -> str:
@@ -126,6 +127,7 @@ class Trials:
 
     def __init__(self, store: GitStore, state_dir: Path) -> None:
         self._store, self._folder = store, state_dir.absolute() / "hosts"
+        self._caches = Caches(state_dir.absolute() / "caches")
 
     async def forget(self) -> None:
         """Whatever the last daemon had under way."""
@@ -143,13 +145,22 @@ class Trials:
             base = await asyncio.to_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
             await asyncio.to_thread(_furnish, trial, base, replaced or {})
-            await trial.set_up()
+            if batch.profile.setup:
+                await self._set_up(trial, is_base=sha == batch.base and not replaced)
             await asyncio.to_thread(remove_bytecode, trial.places.checkout, base)
             await asyncio.to_thread(trial.places.home.rename, trial.prepared)
             trial.stamp = await asyncio.to_thread(stamp_of, trial.prepared)
             yield trial
         finally:
             await discard(folder)
+
+    async def _set_up(self, trial: Trial, *, is_base: bool) -> None:
+        home = trial.places.home
+        await self._caches.give(trial.batch, home)
+        await trial.set_up()
+        if is_base:
+            await self._caches.keep(trial.batch, home)
+        await self._caches.clear(home)
 
 
 @asynccontextmanager

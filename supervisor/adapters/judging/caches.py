@@ -1,0 +1,50 @@
+"""What makes a setup quick the next time: the caches that it left at home when it was run on a base commit.
+
+A setup runs code of the checkout, so one that was run on an agent's work keeps nothing: it could change what others
+install. A base is what the user has; its caches are copied to the home of every trial with the same setup.
+"""
+
+import asyncio
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from supervisor.adapters.git.checkouts import copy_tree, discard
+from supervisor.model.batch import Batch
+
+_CACHE = ".cache"
+#: what only installers need: no run gets a copy of it
+_INSTALLERS = ("uv", "pip")
+
+
+class Caches:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def give(self, batch: Batch, home: Path) -> None:
+        kept = self._kept(batch)
+        if await asyncio.to_thread(kept.is_dir):
+            await copy_tree(kept, home / _CACHE)
+
+    async def keep(self, batch: Batch, home: Path) -> None:
+        """Of a setup that was run on the base."""
+        made, kept = home / _CACHE, self._kept(batch)
+        if await asyncio.to_thread(made.is_dir):
+            partial = kept.with_name(f"{kept.name}-{os.urandom(4).hex()}")
+            try:
+                await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+                await copy_tree(made, partial)
+                await discard(kept)
+                with suppress(OSError):  # somebody else was quicker
+                    await asyncio.to_thread(partial.rename, kept)
+            finally:
+                await discard(partial)
+
+    async def clear(self, home: Path) -> None:
+        for name in _INSTALLERS:
+            await discard(home / _CACHE / name)
+
+    def _kept(self, batch: Batch) -> Path:
+        of = f"{batch.repo}\0{batch.profile.setup}"
+        return self._folder / hashlib.sha256(of.encode(errors="surrogateescape")).hexdigest()[:16]
