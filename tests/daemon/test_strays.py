@@ -208,7 +208,9 @@ async def test_an_agent_that_outlived_its_batch_is_rescued_to_a_ref_first(tmp_pa
             await here.daemon.loop.inbox.ask(Cancel("batch", author="ann"))
             await here.finished()
             await until("the first is destroyed", lambda: not heads(made))
-            await here.devices.agents.create(order)
+            repo = made.folder / "repo"  # the batch's own source goes with it
+            base = (await here.devices.store.inspect(repo)).head_sha
+            await here.devices.agents.create(replace(order, source=repo, base=base))
             await until("the other has committed", lambda: heads(made))
         async with running(made) as here:
             await until("it is put away", lambda: here.of(ev.OrphanDestroyed))
