@@ -42,6 +42,7 @@ KINDS = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", KINDS)
 async def test_each_kind_passes_under_its_name(kind: str, tmp_path: Path) -> None:
     node, source, cases = KINDS[kind]
@@ -125,6 +126,7 @@ async def test_what_was_selected_at_submit_narrows_no_run_of_a_file(tmp_path: Pa
     assert own.command.endswith(f"-k double -v -v --tb short -m 'not slow' --deselect {TEXT} {DOUBLE}")
 
 
+@pytest.mark.proof
 async def test_options_of_the_repositorys_own(tmp_path: Path) -> None:
     """Several processes, a stop at the first failure, doctests, plugins: none of it hides a result."""
     files: Files = {
@@ -147,6 +149,7 @@ async def test_options_of_the_repositorys_own(tmp_path: Path) -> None:
     assert "app" in own.session.modules
 
 
+@pytest.mark.proof
 async def test_a_user_may_have_plugins_and_paths_of_their_own(tmp_path: Path) -> None:
     """Ours go beside them; without ours nothing is believed, and it is said why."""
     (tmp_path / "more").mkdir()

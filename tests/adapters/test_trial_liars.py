@@ -160,7 +160,23 @@ LIARS: dict[str, tuple[dict[str, str | bytes | None], str]] = {
 }
 
 
-@pytest.mark.parametrize("liar", LIARS)
+#: the others are of the same kinds, and each costs a run
+TRIED_OFTEN = {
+    "leaves when it is called",
+    "asks pytest to leave",
+    "speaks on the reporter's line",
+    "makes every report a good one",
+    "swallows what a test raises",
+    "never calls a test",
+    "runs another test",
+    "skips when it is called",
+    "brings byte code without a source",
+    "stands in front of what pytest imports",
+}
+EACH = [pytest.param(liar, marks=[] if liar in TRIED_OFTEN else [pytest.mark.proof]) for liar in LIARS]
+
+
+@pytest.mark.parametrize("liar", EACH)
 async def test_who_lies_has_not_passed(liar: str, tmp_path: Path) -> None:
     files, told = LIARS[liar]
     async with arena(tmp_path) as here:

@@ -84,6 +84,7 @@ async def test_nothing_but_a_trial_knows_that_it_is_one(tmp_path: Path) -> None:
         assert not re.search("verif|trial|judg|keeper", here_itself.sub("", text)), text
 
 
+@pytest.mark.proof
 async def test_an_environment_that_setup_makes_is_the_checkouts_own(tmp_path: Path) -> None:
     """Its absolute paths, and an editable install in it, lead to what is tried, and not to what was prepared."""
     setup = (
@@ -118,6 +119,7 @@ async def test_what_setup_leaves_at_home_is_there(tmp_path: Path) -> None:
     assert run.passed, run.why_not
 
 
+@pytest.mark.proof
 async def test_the_caches_of_a_setup_are_the_bases(tmp_path: Path) -> None:
     """They make the next setup quick; what a setup leaves on an agent's work, no other trial gets."""
     setup = (
@@ -215,6 +217,7 @@ async def test_what_is_replaced_is_so_in_every_run(tmp_path: Path) -> None:
     assert [run.why_not for run in runs] == ["it fails: assert 5 == 4 (test_app.py:5)"] * 2
 
 
+@pytest.mark.proof
 async def test_instruments_gather_what_a_plain_run_does_not(tmp_path: Path) -> None:
     plugin = (
         "import os\nfrom pathlib import Path\n\n\ndef pytest_sessionfinish(session):\n"
@@ -271,6 +274,7 @@ async def test_what_comes_from_the_users_checkout_does_not_count(tmp_path: Path)
     assert mended.passed, mended.why_not
 
 
+@pytest.mark.proof
 async def test_what_only_subprocesses_would_import_is_seen_as_well(tmp_path: Path) -> None:
     tests = "def test_tool():\n    pass\n"
     async with arena(tmp_path, {**SRC, "tests/test_tool.py": tests}) as here:

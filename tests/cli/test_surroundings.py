@@ -58,6 +58,7 @@ def test_what_is_not_installed_is_not_looked_for_elsewhere(tmp_path: Path) -> No
     assert (around.python_path, around.unmapped, around.notes(around.python_path)) == ((), (), [])
 
 
+@pytest.mark.proof
 def test_an_editable_install_is_found_by_its_folder(tmp_path: Path) -> None:
     """Whatever its layout, and also where no test imports it: a tool is run as a process."""
     root = repository(tmp_path, {"src/app/__init__.py": "", "flat.py": ""})
