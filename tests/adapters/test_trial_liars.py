@@ -1,9 +1,13 @@
 """What code under trial does to look as if its test had passed, and what is seen of it."""
 
+import asyncio
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
+from supervisor.adapters.judging.receiving import Receiver
 from supervisor.adapters.judging.trial import Unready
 from tests.adapters.arena import APP, DOUBLE, TESTS, arena
 
@@ -274,3 +278,25 @@ async def test_what_is_loaded_shows(tmp_path: Path) -> None:
         "test_app": "test_app.py",
     }
     assert (run.session.rootdir, run.session.inipath) == (".", "")
+
+
+async def test_who_is_outside_of_the_run_is_not_heard() -> None:
+    """A stranger, such as another job's agent, is turned away; the reporter that comes after it is heard."""
+    stranger = (
+        "import os, socket, sys\nparent = os.getpid()\nif os.fork():\n    os._exit(0)\n"
+        "while os.getppid() == parent:\n    pass\n"
+        "line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\nline.connect(chr(0) + sys.argv[1])\n"
+        "print(line.recv(100))\n"
+    )
+    receiver = Receiver()
+    async with receiver.listening():
+        argv = [sys.executable, "-c", stranger, receiver.name]
+        process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
+        said, _ = await process.communicate()
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        await asyncio.to_thread(line.connect, f"\0{receiver.name}")
+        nonce = await asyncio.to_thread(line.recv, 100)
+        line.close()
+
+        assert (said, len(nonce)) == (b"b''\n", 32)
+        assert (await receiver.heard()).is_connected

@@ -7,8 +7,10 @@ looks for it later finds what an agent finds. What arrives may be hostile: bound
 import asyncio
 import os
 import socket
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
@@ -50,6 +52,9 @@ class Receiver:
         loop = asyncio.get_running_loop()
         try:
             line, _ = await loop.sock_accept(listener)
+            while not await asyncio.to_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+                line.close()
+                line, _ = await loop.sock_accept(listener)
         finally:
             listener.close()
         self._heard.is_connected = True
@@ -74,3 +79,15 @@ class Receiver:
             self._heard.records.append(record)
         else:
             self._heard.is_forged = True
+
+
+def _is_of_ours(line: socket.socket) -> bool:
+    """Whether this process, or one that it started, speaks at the other end: agents live outside of it."""
+    process, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    while process > 1 and process != os.getpid():
+        try:
+            stat = Path(f"/proc/{process}/stat").read_bytes()
+        except OSError:
+            return False
+        process = int(stat.rpartition(b")")[2].split()[1])
+    return bool(process == os.getpid())
