@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.courtroom import FIXED, TOOL, courtroom, node, shown
+from tests.adapters.courtroom import FIXED, TESTS, TOOL, courtroom, node, shown
 
 DOUBLE, HALF, PRINTED, GREETING = (node(name) for name in ("double", "half", "printed", "greeting"))
 HALVED = "    assert half(4) == 2\n"
@@ -181,3 +181,21 @@ async def test_a_program_in_any_language_is_lied_about(tmp_path: Path) -> None:
         assert shown(better).strength.caught >= 4
         assert shown(worse).strength.survived[0] == "bin/greet does nothing"
         assert any("the test before caught" in each for each in worse.doubts)
+
+
+@pytest.mark.proof
+async def test_a_new_test_beside_it_must_be_able_to_fail(tmp_path: Path) -> None:
+    """By what it reaches itself; one that uses nothing of the repository is doubted."""
+    async with courtroom(tmp_path) as here:
+        good = "\n\ndef test_half_of_nine():\n    assert half(9) == 4\n"
+        idle = '\n\ndef test_words():\n    assert len("words") == 5\n'
+        vacuous = "\n\ndef test_tried():\n    try:\n        half(9)\n    except Exception:\n        pass\n"
+        verdicts = [
+            await here.verdict(HALF, "improved", {"tests/test_tool.py": TESTS + more})
+            for more in (good, idle, vacuous)
+        ]
+
+        assert (verdicts[0].verification, verdicts[0].doubts) == ("verified", ())
+        doubt = "nothing shows that test_words can fail: it uses nothing of the repository"
+        assert (verdicts[1].verification, doubt in verdicts[1].doubts) == ("verified", True)
+        assert verdicts[2].verification == "refused"

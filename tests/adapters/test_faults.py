@@ -3,6 +3,7 @@
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
 from supervisor.adapters.judging.evidence.contents import Content, put
 from supervisor.adapters.judging.evidence.facts import refusals
@@ -45,7 +46,7 @@ def run_with(text: str) -> object:
 
 
 def test_drastic_faults_come_first_and_change_all_that_was_reached() -> None:
-    found = list(faults((CODE,), 0))
+    found = list(faults((CODE,), 0))[:3]
     assert [(label, is_drastic) for label, is_drastic, _ in found] == [
         ("all that was reached raises", True),
         ("all that was reached does nothing", True),
@@ -58,13 +59,24 @@ def test_drastic_faults_come_first_and_change_all_that_was_reached() -> None:
 
 
 def test_small_faults_change_one_line_that_was_reached_each_and_are_always_the_same() -> None:
-    found = [each for each in faults((CODE,), 20) if not each[1]]
+    found = list(faults((CODE,), 20))[4:]
     assert len(found) == len({label.split()[0] for label, _, _ in found}) > 3
     whole = ast.unparse(ast.parse(TEXT)).splitlines()
     for _, _, files in found:
         changed = files["counting.py"].splitlines()
         assert sum(a != b for a, b in zip(whole, changed, strict=True)) == 1
-    assert found == [each for each in faults((CODE,), 20) if not each[1]]
+    assert found == list(faults((CODE,), 20))[4:]
+
+
+def test_one_fault_answers_the_first_question_well() -> None:
+    """So a test that has dropped a question catches less."""
+    label, is_drastic, files = list(faults((CODE,), 0))[3]
+    assert (label, is_drastic) == ("all that was reached says something else when it is asked something else", False)
+    names: dict[str, object] = {"print": lambda *_: None}
+    exec(compile(files["counting.py"], "counting.py", "exec"), names)  # our own text
+    count: Any = names["count"]
+    assert [count(["a"]), count(["a"]), count([]), count(["a"])] == [1, 1, 1, 1]
+    assert count(["a", "b"]) == 3
 
 
 def test_a_program_s_own_module_is_changed_too() -> None:

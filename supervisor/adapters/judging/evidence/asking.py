@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from supervisor.adapters.judging.evidence import ignorance, necessity, reach, strength
+from supervisor.adapters.judging.evidence import ignorance, necessity, newcomers, reach, strength
 from supervisor.adapters.judging.evidence.inquiry import Inquiry, Shown
 from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
 
@@ -12,6 +12,7 @@ QUESTIONS: tuple[Callable[[Inquiry], Awaitable[Shown]], ...] = (
     ignorance.ask,
     reach.ask,
     strength.ask,
+    newcomers.ask,
     necessity.ask,
 )
 

@@ -35,6 +35,26 @@ def {LIE}(value):
         return type(value)()
     return value
 """
+LATER = "_said_otherwise_later"
+_LATER = f"""
+def {LATER}(function):
+    import functools
+    import re
+
+    first = []
+
+    @functools.wraps(function)
+    def answered(*args, **named):
+        try:
+            asked = re.sub("0x[0-9a-f]+", "", repr((args, sorted(named.items()))))
+        except Exception:
+            asked = ""
+        first[:] = first or [asked]
+        answer = function(*args, **named)
+        return answer if asked == first[0] else {LIE}(answer)
+
+    return answered
+"""
 #: what says something without returning it, by the last part of its name
 SPEAKING = ("print", "write", "echo", "secho", "writelines")
 
@@ -111,6 +131,28 @@ class _Otherwise(ast.NodeTransformer):
         return node
 
 
+class _Later(ast.NodeTransformer):
+    """Functions that answer otherwise when they are asked something else than at first."""
+
+    def __init__(self, reached: frozenset[int]) -> None:
+        self.reached = reached
+        self.count = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        given = node.args.args or node.args.posonlyargs or node.args.kwonlyargs or node.args.vararg
+        if given and not node.name.startswith("__") and is_reached(node, self.reached) and _answers(node):
+            self.count += 1
+            node.decorator_list.append(ast.Name(LATER, ast.Load()))
+        return node
+
+
+def _answers(node: ast.FunctionDef) -> bool:
+    each = list(ast.walk(node))
+    if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in each):
+        return False
+    return any(isinstance(inner, ast.Return) and inner.value is not None for inner in each)
+
+
 def is_reached(node: ast.FunctionDef | ast.AsyncFunctionDef, reached: frozenset[int]) -> bool:
     first = node.body[0].lineno
     return any(line in reached for line in range(first, (node.end_lineno or first) + 1))
@@ -144,7 +186,11 @@ def _begin(tree: ast.Module) -> int:
 def _drastic(code: Code, kind: str) -> str | None:
     """The file with this done to all that was reached; None: nothing of it is touched."""
     tree = ast.parse(code.text)
-    if kind == "says something else":
+    if kind == LATER_ON:
+        later = _Later(code.reached)
+        later.visit(tree)
+        count, start = later.count, ast.parse(_LIE + _LATER).body
+    elif kind == "says something else":
         altered = _Otherwise(code.reached)
         altered.visit(tree)
         count, start = altered.count, ast.parse(_LIE).body
@@ -186,15 +232,17 @@ def _text(tree: ast.Module) -> str:
 # --- all of them
 
 DRASTIC = ("raises", "does nothing", "says something else")
+#: an honest test may ask once: this is none of the drastic ones
+LATER_ON = "says something else when it is asked something else"
 
 
 def faults(codes: tuple[Code, ...], most: int) -> Iterator[tuple[str, bool, dict[str, str]]]:
     """Drastic ones first; of the small ones some, spread over all that was reached, the same for the same code."""
     readable = [code for code in codes if code.reached and _is_readable(code)]
-    for kind in DRASTIC:
+    for kind in (*DRASTIC, LATER_ON):
         files = {code.path: text for code in readable if (text := _drastic(code, kind)) is not None}
         if files:
-            yield f"all that was reached {kind}", True, files
+            yield f"all that was reached {kind}", kind in DRASTIC, files
     small = [each for code in readable for each in _small(code)]
     small.sort(key=lambda each: hashlib.sha256(f"{each[0].path}\0{each[2].line}\0{each[2].what}".encode()).digest())
     taken: set[tuple[str, int]] = set()

@@ -128,7 +128,7 @@ class Inquiry:
         changed: Contents | None = None,
         *probes: Probe,
         before: Callable[[Path], None] | None = None,
-        node: str = "",
+        nodes: tuple[str, ...] = (),
     ) -> Run:
         """One run, with these files in place of the work's."""
 
@@ -137,11 +137,11 @@ class Inquiry:
             if before is not None:
                 before(checkout)
 
-        usual = self.file_after.seconds if node and self.file_after is not None else self.seconds
-        most = self.batch.cases_of(self.job.number)
+        usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
+        most = max(self.batch.cases_of(self.job.number), len(nodes))
         times = min(most, (SLOWER * usual + AND_SECONDS) / self.batch.profile.test_timeout_seconds)
         instruments = Instruments(plugins=self._plugins(probes), before=prepare)
-        run = await self.trial.run(node or self.test, times=times, instruments=instruments)
+        run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
         self.spent += run.seconds
         return run
 

@@ -51,7 +51,7 @@ async def ask(inquiry: Inquiry) -> Shown:
     """Who left the tests alone has nothing to show here: that the test failed at the base is its strength."""
     if not inquiry.tests or inquiry.after is None:
         return Shown(Strength(not_tried="" if inquiry.after else "its test fails while it is watched"))
-    troubles = await _troubles(inquiry, inquiry.after)
+    troubles = await troubles_of(inquiry, inquiry.after)
     if not troubles:
         nothing = "nothing of the repository was seen to be used by it"
         return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
@@ -148,14 +148,14 @@ async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
     passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
     if not (new := passed - inquiry.file_before.cases.keys()):
         return False
-    file = await inquiry.experiment(trouble.changed, before=trouble.before, node=inquiry.file)
+    file = await inquiry.experiment(trouble.changed, before=trouble.before, nodes=(inquiry.file,))
     return any(file.cases[node].result == "failed" for node in new if node in file.cases)
 
 
 # --- faults
 
 
-async def _troubles(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
+async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
     """Faults of the code, then lies of programs that are no Python; where there is neither, files that are empty."""
     texts = await inquiry.now(*seen.lines)
     troubles = []
