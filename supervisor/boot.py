@@ -18,6 +18,7 @@ from supervisor.adapters.clearing import RoomForMore
 from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.disk import DiskUse
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.integrating.elsewhere import Elsewhere
 from supervisor.adapters.integrating.integrator import BranchIntegrator
 from supervisor.adapters.judging.judge import opened_judge
 from supervisor.adapters.judging.trial import Trials
@@ -195,6 +196,7 @@ async def _served(
     supervisor.loop.watch(narrate)
     disk = DiskUse(configuration.settings.state_dir)
     facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
+    elsewhere = Elsewhere(layout)
     desk = Desk(
         state=lambda: supervisor.loop.state,
         ask=supervisor.loop.inbox.ask,
@@ -211,8 +213,9 @@ async def _served(
         problems=lambda: supervisor.watch.problems,
         strays=lambda: supervisor.watch.strays.left_alone,
         disk=lambda: disk.known,
+        branches=elsewhere,
     )
-    async with serving(desk, configuration.settings.socket):
+    async with _closing(elsewhere), serving(desk, configuration.settings.socket):
         with _signals(supervisor, configuration, systemd):
             systemd.ready(status_line(supervisor.loop.state))
             log.info("ready", socket=str(configuration.settings.socket), agents=len(supervisor.loop.state.attempts))
@@ -225,6 +228,14 @@ async def _served(
             finally:
                 for task in beside:
                     task.cancel()
+
+
+@asynccontextmanager
+async def _closing(elsewhere: Elsewhere) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await elsewhere.close()
 
 
 async def _mngr_facts(agents: Agents, facts: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -23,10 +24,12 @@ MOST_LISTED = 100
 
 
 class GitHubFailed(DeviceFailed):
-    def __init__(self, message: str, *, again: float | None = None, hint: str = "") -> None:
+    def __init__(self, message: str, *, again: float | None = None, hint: str = "", status: int = 0) -> None:
         super().__init__(message, hint=hint)
         #: so many seconds from now it may work; None: it won't
         self.again = again
+        #: of the answer, where it says that something is not there
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,15 @@ class GitHub:
     async def default_branch(self) -> str:
         found = await self._asked("GET", "")
         return _text(found, "default_branch")
+
+    async def has_branch(self, name: str) -> bool:
+        try:
+            await self._asked("GET", f"/branches/{quote(name, safe='')}")
+        except GitHubFailed as failed:
+            if failed.status == 404:
+                return False
+            raise
+        return True
 
     async def of_branch(self, branch: str) -> PullRequest | None:
         """The pull request of a branch, open or not: who closed it wants no other."""
@@ -143,7 +155,9 @@ class GitHub:
             return GitHubFailed("GitHub does not accept the token", hint="renew the credential")
         if status in (403, 404):
             hint = "the token needs to read and write contents and pull requests there"
-            return GitHubFailed(f"GitHub lets the token do nothing in {self._repository}: {said}", hint=hint)
+            return GitHubFailed(
+                f"GitHub lets the token do nothing in {self._repository}: {said}", hint=hint, status=status
+            )
         # It may exist since just before: whoever looks again will find it.
         again = 0 if "already exists" in said else None
         return GitHubFailed(f"GitHub refuses it: {said}", again=again)

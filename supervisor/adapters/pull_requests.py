@@ -140,7 +140,7 @@ class GitHubPullRequests:
         async with GitHub(self._where.api_url, repository, token, timeout=self._timeout) as github:
             if (there := await github.of_branch(branch)) is not None:
                 return there
-            into = self._where.base or await github.default_branch()
+            into = self._where.base or await _submitted_from(batch, github) or await github.default_branch()
             await self._pushed(batch, head, branch, remote)
             body = report_offer.body(report, _superseded(await github.open_ones(), batch))
             return await github.create(Draft(report_offer.title(report), body, branch, into))
@@ -160,6 +160,12 @@ class GitHubPullRequests:
             head = await empty_commit(bare, batch.base, message, batch.created_at)
         token = self._where.token() if self._where.trusts(remote) else ""
         await push(bare, remote, head, branch, token)
+
+
+async def _submitted_from(batch: Batch, github: GitHub) -> str:
+    """The branch that the batch started from, if it is known there, too."""
+    start = batch.submitted_from
+    return start if start and await github.has_branch(start) else ""
 
 
 def _push_again(failed: GitFailed) -> float | None:

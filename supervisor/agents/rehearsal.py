@@ -268,14 +268,10 @@ class Agent:
 
     def repeated(self, groups: list[Json]) -> list[Json]:
         """Name each group of repeated changes for which a shared fix is known."""
-        said = []
-        for known in self.defects["normalizations"]:
-            if any(set(known["tests"]) <= set(group["tests"]) for group in groups) and applies(known["edits"]):
-                self.log.step(f"named {known['group']}")
-                where = sorted({edit["path"] for edit in known["edits"]})
-                title = f"{known['subject']}: one fix for {len(known['tests'])} tests"
-                said.append({"kind": "SHARED_PATTERN", "title": title, "detail_markdown": "", "locations": where})
-        return said
+        asked = [known for known in self.defects["normalizations"] if applies(known["edits"])]
+        asked = [known for known in asked if any(set(known["tests"]) <= set(group["tests"]) for group in groups)]
+        self.log.step(f"named {len(asked)} groups")
+        return [{"kind": "SHARED_PATTERN", "title": known["subject"], "detail_markdown": ""} for known in asked]
 
 
 def main() -> int:

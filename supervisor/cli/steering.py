@@ -12,6 +12,7 @@ from supervisor.control.client import quoted
 from supervisor.errors import NoSuchThing, Refused, Unreachable
 
 TIMED_OUT = 124
+ELSEWHERE = "A branch or commit of the repository to make the branch on, instead of the batch's own base."
 ONTO = "Of a batch that is over: start from this commit of the repository, such as HEAD."
 
 
@@ -46,13 +47,47 @@ def retry(
     here.show(data, f"{target} goes again" if data["changed"] else f"nothing of {target} is to go again")
 
 
-def integrate(ctx: typer.Context, batch: Annotated[str, BATCH]) -> None:
+def integrate(
+    ctx: typer.Context,
+    batch: Annotated[str, BATCH],
+    onto: Annotated[str, typer.Option(metavar="REV", help=ELSEWHERE, show_default=False)] = "",
+) -> None:
     """Make a branch of what a batch has done so far. Its agents go on, and the last branch has everything.
 
+    With --onto the branch is made again on another commit, and its name printed: where the branch that the batch was
+    submitted from has moved on, also when the batch is over. It is proved there by its tests; what collides is named.
+
     Example: supervisorctl integrate k3f9x
+
+    Example: supervisorctl integrate k3f9x --onto main
     """
+    if onto:
+        _integrate_onto(session.of(ctx), batch, onto)
+        return
     done = f"what is done so far of {batch} is being integrated; `supervisorctl status {batch}` names the branch"
     _steer(ctx, _path(batch, "integrate"), done, f"nothing of {batch} was done since the last time")
+
+
+def _integrate_onto(here: session.Session, batch: str, onto: str) -> None:
+    """It may take as long as its tests: asked again, the daemon says how it stands."""
+    patience, path = Patience(), _path(batch, "integrate")
+    here.note(f"the branch of {batch} is made again on {onto}")
+    while True:
+        try:
+            data = here.client.post(path, {"onto": onto})
+            patience.reward()
+        except Unreachable as away:
+            patience.wait(away, until=float("inf"))
+            continue
+        if data["state"] != "working":
+            break
+    for each in data["left"]:
+        here.note(f"{each['job']} {each['ledger']}: {each['detail']}")
+    for said in (*data["problems"], *data["notes"]):
+        here.note(said)
+    here.show(data, data["branch"] or f"nothing of {batch} is new there: no branch is made")
+    if data["left"] or data["problems"]:
+        raise typer.Exit(1)
 
 
 def pause(

@@ -4,19 +4,41 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import Depends
 from fastapi import Request as HttpRequest
 
+from supervisor.errors import Refused
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import Profile
+from supervisor.model.batch import Batch, Profile
 from supervisor.model.event import Event
 from supervisor.model.request import Request
 from supervisor.model.state import State
 from supervisor.observe.report import AttemptFiles, NoFiles
 from supervisor.observe.stream import Stream
 from supervisor.ports import Journal, Logs, Store
+
+
+class Branches(Protocol):
+    """The branches of batches, and how that stands now which they were made on."""
+
+    async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
+        """What came after a base on the branch `start` that it was taken from, and whether the branch that was made
+        on it merges with that, in a sentence; "" for nothing."""
+        ...
+
+    async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
+        """Makes a batch's branch again on another commit; asked again, how that stands. Raises Refused."""
+        ...
+
+
+class NoBranches:
+    async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
+        return ""
+
+    async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
+        raise Refused("this daemon makes no branches", hint="")
 
 
 async def _nothing(key: AttemptKey) -> None:
@@ -54,6 +76,7 @@ class Desk:
     strays: Callable[[], Mapping[str, str]] = dict
     #: what the state directory takes, when it was last counted
     disk: Callable[[], Mapping[str, Any] | None] = lambda: None
+    branches: Branches = field(default_factory=NoBranches)
     clock: Callable[[], float] = time.time
 
     async def asked(self, request: Request) -> list[Event]:

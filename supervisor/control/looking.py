@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from supervisor.control import intake, messages, naming
+from supervisor.control import intake, messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.observe import snapshot
 from supervisor.observe.stream import as_data
@@ -68,9 +68,13 @@ async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
 async def batch_status(desk: TheDesk, batch: str) -> Response:
     meant = await naming.batch(desk, batch)
     if (found := meant.open) is not None:
-        return await _in_thread(lambda: snapshot.status(found, desk.clock()))
-    assert meant.sealed is not None
-    return Response(meant.sealed.status, media_type=JSON)
+        data = await asyncio.to_thread(lambda: snapshot.status(found, desk.clock()))
+    else:
+        assert meant.sealed is not None
+        data = json.loads(meant.sealed.status)
+    seen = data["batch"]
+    seen["notes"] = await moving.notes(desk, seen, seen.get("notes", ()))
+    return JSONResponse(data)
 
 
 @routes.get("/v1/batches/{batch}/jobs", **shape(messages.Jobs))

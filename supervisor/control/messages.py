@@ -52,6 +52,12 @@ class Pausing(Asked):
     reason: Annotated[str, Field(max_length=200)] = ""
 
 
+class Integrating(Asked):
+    onto: Annotated[
+        str, Field(max_length=200, pattern="^[^-]?", description="Make the branch again on this commit.")
+    ] = ""
+
+
 class Retrying(Asked):
     onto: Annotated[
         str, Field(max_length=200, pattern="^[^-]?", description="Of a batch that is over: start from this commit.")

@@ -2,21 +2,22 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, ConfigDict
 
-from supervisor.control import messages, naming
+from supervisor.control import messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import JSON, shape
-from supervisor.control.naming import Meant
 from supervisor.errors import NoSuchThing
 from supervisor.model.event import Event
 from supervisor.observe import report_fold
 from supervisor.observe.report import Report, as_data
 from supervisor.observe.report_history import history, rebuilt
+from supervisor.observe.snapshot import summary
 
 PIECE = 1000
 
@@ -49,9 +50,8 @@ class BatchReport(messages.Dated):
 @routes.get("/v1/batches/{batch}/report", **shape(BatchReport))
 async def report(desk: TheDesk, batch: str) -> Response:
     """What happened, what it took, what to review and what to do next."""
-    meant = await naming.batch(desk, batch)
-    events = await events_of(desk, meant.id)
-    return Response(await asyncio.to_thread(lambda: json.dumps(as_data(_made(desk, meant, events)))), media_type=JSON)
+    made = await _made(desk, batch)
+    return Response(await asyncio.to_thread(lambda: json.dumps(as_data(made))), media_type=JSON)
 
 
 @routes.get(
@@ -63,19 +63,23 @@ async def page(desk: TheDesk, batch: str) -> Response:
     """The same as one page that needs nothing else."""
     from supervisor.observe.report_html import html
 
-    meant = await naming.batch(desk, batch)
-    events = await events_of(desk, meant.id)
-    return HTMLResponse(await asyncio.to_thread(lambda: html(_made(desk, meant, events))))
+    made = await _made(desk, batch)
+    return HTMLResponse(await asyncio.to_thread(lambda: html(made)))
 
 
-def _made(desk: Desk, meant: Meant, events: list[Event]) -> Report:
-    """Blocking: it reads files."""
-    now = desk.clock()
+async def _made(desk: Desk, said: str) -> Report:
+    meant = await naming.batch(desk, said)
+    events, now = await events_of(desk, meant.id), desk.clock()
     if meant.open is None and not events:
         hint = f"`supervisorctl status {meant.id}` and `jobs {meant.id}` have it; `[keep]` says how long more is kept"
         raise NoSuchThing(f"only the summary of batch {meant.id} is kept by now", hint=hint)
-    batch = meant.open or rebuilt(meant.id, events)
-    return report_fold.report(batch, history(events, now), report_fold.kept(desk.files(), batch), now)
+    batch = meant.open if meant.open is not None else await asyncio.to_thread(rebuilt, meant.id, events)
+    past = history(events, now)
+    past = replace(past, notes=tuple(await moving.notes(desk, summary(batch), past.notes)))
+    # It reads files.
+    return await asyncio.to_thread(
+        lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now)
+    )
 
 
 async def events_of(desk: Desk, batch: str) -> list[Event]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
-from supervisor.control import intake, messages, naming, retrying
+from supervisor.control import elsewhere, intake, messages, naming, retrying
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import shape
 from supervisor.control.naming import Meant
@@ -84,8 +84,16 @@ async def retry_job(desk: TheDesk, job: str, by: Author, asked: messages.Retryin
 
 
 @routes.post("/v1/batches/{batch}/integrate", **shape(messages.Changed))
-async def integrate_batch(desk: TheDesk, batch: str, by: Author) -> Response:
-    """What is done so far gets a branch of its own, while the rest goes on. Not changed: one has it all already."""
+async def integrate_batch(
+    desk: TheDesk, batch: str, by: Author, asked: messages.Integrating | None = None
+) -> Response:
+    """What is done so far gets a branch of its own, while the rest goes on. Not changed: one has it all already.
+
+    With `onto` the branch is made again on another commit, also of a batch that is over; while `state` is `working`,
+    the same request says how it stands."""
+    if asked is not None and asked.onto:
+        content = await elsewhere.onto(desk, await naming.batch(desk, batch), asked.onto)
+        return JSONResponse({"schema_version": SCHEMA_VERSION, **content})
     found = await naming.open_batch(desk, batch)
     return changed(await desk.asked(IntegrateSoFar(found.id, author=by)), batch=found.id)
 

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 #: a note on a branch begins so where a fix of it can't be taken back alone
 HELD_BACK = "it can't be reverted alone:"
+#: and so where what it stands on is not the last any more
+MOVED = "since it was submitted,"
 
 
 class Fate(StrEnum):

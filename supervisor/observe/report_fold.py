@@ -91,7 +91,7 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
         slowest=_slowest(jobs),
         problems=history.problems,
         notes=history.notes,
-        unmerged=dict(Counter(j.ledger for j in jobs if j.standing in _SUCCESSES and j.ledger in _NOT_MERGED)),
+        unmerged=_unmerged(jobs),
         review=advice.review(facts, jobs),
         next=tuple(advice.next_steps(facts, jobs, escalations, history)),
         jobs=jobs,
@@ -216,6 +216,10 @@ def _facts(batch: Batch, history: History, now: float) -> BatchFacts:
 def _tokens(usage: Usage, successes: int) -> Tokens:
     each = usage.tokens // successes if successes else None
     return Tokens(usage.input, usage.output, usage.cached, each)
+
+
+def _unmerged(jobs: Iterable[JobReport]) -> dict[str, int]:
+    return dict(Counter(job.ledger for job in jobs if job.standing in _SUCCESSES and job.ledger in _NOT_MERGED))
 
 
 def _failures(jobs: Iterable[JobReport]) -> tuple[Failure, ...]:

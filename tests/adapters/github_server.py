@@ -37,6 +37,7 @@ class FakeGitHub:
     #: of the last creation
     body: dict[str, Any] = field(default_factory=dict)
     drafts: bool = True
+    branches: tuple[str, ...] = ("main",)
     #: set to let go of requests that hang
     over: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -68,6 +69,9 @@ class FakeGitHub:
             return 404, {"message": "Not Found"}
         if (method, path) == ("GET", ""):
             return 200, {"default_branch": "main"}
+        if method == "GET" and path.startswith("/branches/"):
+            name = path.removeprefix("/branches/")
+            return (200, {"name": name}) if name in self.branches else (404, {"message": "Branch not found"})
         if (method, path) == ("GET", "/pulls"):
             return 200, self.listed(query)
         return self.created(content)

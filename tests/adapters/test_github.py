@@ -20,6 +20,7 @@ from tests.adapters.github_server import TOKEN, Failure, FakeGitHub, github
 from tests.observe.night import TESTS, Files, a_night
 from tests.waiting import until
 
+TITLE = "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"
 BRANCH = "supervisor/b"
 IMPATIENT = Patience(seconds=3.0, first=0.01, longest=0.05)
 
@@ -73,7 +74,18 @@ async def test_the_branch_is_pushed_and_a_draft_is_opened(tmp_path: Path) -> Non
         assert on.pushed() == on.head
         asked = on.github.body
         assert (asked["head"], asked["base"], asked["draft"]) == (BRANCH, "main", True)
-        assert asked["title"] == "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 3 escalated"
+        assert asked["title"] == TITLE
+
+
+@pytest.mark.parametrize(("branches", "into"), [(("main", "release/2"), "release/2"), (("main",), "main")])
+async def test_it_goes_against_the_branch_that_was_submitted_from_where_that_is_known_there(
+    tmp_path: Path, branches: tuple[str, ...], into: str
+) -> None:
+    async with stage(tmp_path) as on:
+        on.github.branches = tuple(name.replace("/", "%2F") for name in branches)
+        offer = await on.device().open(replace(on.batch, submitted_from="release/2"), on.head)
+        assert (bool(offer.pull_request), offer.problems) == (True, ())
+        assert on.github.body["base"] == into
 
 
 async def test_asked_again_it_is_the_same_one(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+from supervisor.adapters.integrating.elsewhere import Elsewhere
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
-from tests.adapters.agent_clone import git
-from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, Workshop, fates
+from tests.adapters.agent_clone import commit, git
+from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, TESTS, Workshop, fates
 
 NOTE = ("[IMPROVE_TEST] Say more", {"test_more__py": "def test_more():\n    pass\n"})
 
@@ -140,3 +141,117 @@ async def test_a_test_that_fails_without_any_work_is_no_fault_of_the_branch(tmp_
     workshop.idle(HALF)  # says that it passes, and does not
     workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
     assert fates(await workshop.integrate()) == {1: Fate.EMPTY, 2: Fate.MERGED}
+
+
+OTHER = "from app import double\n\n\ndef test_price():\n    assert double(3) == 3\n"
+
+
+async def test_a_test_that_was_not_submitted_must_hold_too_if_it_held_at_the_base(tmp_path: Path) -> None:
+    """It names what this change broke; what failed at the base already is no fault of it."""
+    workshop = await Workshop(
+        tmp_path, {"test_aaa__py": "def test_aaa():\n    assert 0\n", "test_shop__py": OTHER}
+    ).opened()
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    done = await workshop.integrate()
+    assert fates(done) == {1: Fate.MERGED, 2: Fate.REJECTED}
+    assert done.ledger[2].detail.startswith("breaks test_shop.py::test_price on the branch: ")
+    assert "test_aaa" not in done.ledger[2].detail
+
+
+async def test_each_rejection_names_what_its_own_change_broke(tmp_path: Path) -> None:
+    polite = "from app import POLITE\n\n\ndef test_zzz():\n    assert not POLITE\n"
+    workshop = await Workshop(tmp_path, {"test_aprice__py": OTHER, "test_zzz__py": polite}).opened()
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.job(SANE, ("[FIX_IMPL] Be polite", {"app__py": POLITE}))
+    done = await workshop.integrate()
+    assert [row.detail.partition(" on the branch")[0] for row in done.ledger.values()] == [
+        "",
+        "breaks test_aprice.py::test_price",
+        "breaks test_zzz.py::test_zzz",
+    ]
+
+
+async def test_a_profile_says_what_else_is_run_on_a_branch(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path, {"test_shop__py": OTHER}).opened()
+    workshop.profile = replace(workshop.profile, branch_tests=())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    assert fates(await workshop.integrate()) == {1: Fate.MERGED}
+
+
+async def test_what_there_was_no_time_for_is_said(tmp_path: Path) -> None:
+    slow = "import time\n\n\ndef test_slow():\n    time.sleep(600)\n\n\ndef test_after():\n    pass\n"
+    workshop = await Workshop(tmp_path, {"test_zslow__py": slow}).opened()
+    workshop.profile = replace(workshop.profile, branch_tests_seconds=4, test_timeout_seconds=4, setup="true")
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    done = await workshop.integrate()
+    assert fates(done) == {1: Fate.MERGED}
+    assert any("not run on the branch" in note for note in done.notes), done.notes
+
+
+async def test_a_parametrization_that_grows_below_a_root_of_its_own_goes_in(tmp_path: Path) -> None:
+    """Its package is not the repository's root, and only that package's tests are run."""
+    given = "import pytest\n\n\n@pytest.mark.parametrize('x', [1])\ndef test_it(x):\n    assert x\n"
+    files = {"pkg/pyproject__toml": "[tool.pytest.ini_options]\n", "pkg/tests/test_it__py": given}
+    workshop = await Workshop(tmp_path, files).opened()
+    workshop.job(
+        "pkg/tests/test_it.py::test_it[1]",
+        ("[IMPROVE_TEST] More", {"pkg/tests/test_it__py": given.replace("[1]", "[1, 2]")}),
+    )
+    done = await workshop.integrate()
+    assert (fates(done), done.ledger[1].detail) == ({1: Fate.MERGED}, "")
+
+
+async def test_what_can_not_be_taken_back_alone_is_said(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    again = DOUBLED.replace("return 2 * x", "return x + x")
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}), ("[FIX_IMPL] Add", {"app__py": again}))
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    done = await workshop.integrate()
+    [note] = done.notes
+    assert "it can't be reverted alone" in note
+    assert "[FIX_IMPL] Double" in note
+    assert "app.py" in note
+
+
+async def test_a_base_that_has_moved_on_is_told(tmp_path: Path) -> None:
+    workshop = unverified(await Workshop(tmp_path).opened())
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    commit(workshop.repo, "meanwhile", NEWS__md="news\n")
+    commit(workshop.repo, "meanwhile", MORE__md="more\n")
+    done = await workshop.integrate()
+    assert done.notes == ("since it was submitted, main has moved on by 2 commits: the branch merges cleanly",)
+    commit(workshop.repo, "collides", app__py="print()\n")
+    said = await workshop.store.moved(workshop.repo, "main", workshop.base, branch=done.branch)
+    assert said == "main has moved on by 3 commits: the branch collides with it in app.py"
+
+
+async def test_the_branch_is_made_again_on_another_commit(tmp_path: Path) -> None:
+    """What is there already is a duplicate, what collides is named, and the rest is proved."""
+    workshop = await Workshop(tmp_path).opened()
+    workshop.job(DOUBLE, ("[FIX_IMPL] Double", {"app__py": DOUBLED}))
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    workshop.job(HALF, ("[FIX_TEST] Note", {"README__md": "a note\n"}))
+    workshop.job(SANE, ("[IMPROVE_TEST] Sane", {"test_sane__py": TESTS["sane"] + "    assert True\n"}))
+    now = commit(workshop.repo, "meanwhile", app__py=HALVED, README__md="another\n", NEWS__md="news\n")
+    elsewhere = Elsewhere(workshop.layout)
+    try:
+        while (made := await elsewhere.onto(workshop.batch, now))["state"] == "working":
+            pass
+        again = await elsewhere.onto(workshop.batch, now)
+    finally:
+        await elsewhere.close()
+    assert made["branch"] == f"supervisor/b-onto-{now[:12]}"
+    assert git(workshop.repo, "log", "--format=%s", f"{now}..{made['branch']}").splitlines() == [
+        "[FIX_IMPL] Double",
+        "[TEST/DOC] 1 change from 1 job",
+    ]
+    assert {fate: count for fate, count in made["ledger"].items() if count} == {
+        "merged": 2,
+        "duplicate": 1,
+        "conflict": 1,
+    }
+    assert [(each["job"], each["ledger"]) for each in made["left"]] == [("b.3", "conflict")]
+    assert again["branch"] == made["branch"]
+    assert git(workshop.repo, "rev-parse", "main") == now

@@ -39,6 +39,8 @@ POLITE = APP.replace("POLITE = False", "POLITE = True")
 @dataclass
 class Workshop:
     folder: Path
+    #: of the base, beside those above
+    files: dict[str, str] = field(default_factory=dict)
     profile: Profile = field(default_factory=lambda: Profile(pytest=PYTEST, integrator=False))
     jobs: list[Job] = field(default_factory=list)
 
@@ -47,7 +49,7 @@ class Workshop:
         self.repo.mkdir(parents=True)
         git(self.repo, "init", "-q", "-b", "main")
         tests = {f"test_{name}__py": text for name, text in TESTS.items()}
-        self.base = commit(self.repo, "base", app__py=APP, **tests)
+        self.base = commit(self.repo, "base", app__py=APP, **tests, **self.files)
         self.layout = Layout(self.folder / "state")
         self.store = GitStore(self.layout.state_dir)
         self.integrator = BranchIntegrator(self.store, self.layout, Trials(self.store, self.layout.state_dir))
@@ -65,6 +67,7 @@ class Workshop:
     def batch(self) -> Batch:
         tests = tuple(job.test for job in self.jobs)
         batch = Batch("b", 1, str(self.repo), self.base, tests, self.profile, 0.0, integrations=1)
+        batch = replace(batch, submitted_from="main")
         for job in self.jobs:
             batch = batch.with_job(job)
         return replace(batch, integrator=self._integrators)

@@ -7,6 +7,7 @@ import pytest
 
 from supervisor.model import event as ev
 from supervisor.model.job import INTEGRATOR, Job, JobState
+from supervisor.model.ledger import HELD_BACK, Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import Escalation
 from supervisor.model.publication import Outcome as Told
@@ -14,6 +15,7 @@ from supervisor.observe.report import History, Report, Spent, as_data
 from supervisor.observe.report_fold import kept, report
 from supervisor.observe.report_history import history, rebuilt
 from supervisor.observe.report_html import html
+from supervisor.observe.report_offer import body
 from supervisor.observe.report_text import text
 from tests.adapters.story import everything
 from tests.flow.world import World
@@ -151,6 +153,45 @@ def test_the_next_steps_follow_from_the_numbers() -> None:
     assert "Look at 1 blocker first: There is no network here." in steps
     assert any(step.startswith("Resolve 1 conflict: b.2.") for step in steps)
     assert "Retry what never started: `supervisorctl retry b.10`." in steps
+
+
+def integrated(night: Night, *, doubts: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Report:
+    """The same night, whose integration came to something else."""
+    batch = rebuilt(BATCH, night.events)
+    batch = replace(batch, ledger=batch.ledger.update({FIXED: LedgerRow(Fate.MERGED, "", (ON_BRANCH,), doubts)}))
+    events = [replace(each, notes=notes) if isinstance(each, ev.IntegrationEnded) else each for each in night.events]
+    return report(batch, history(events, night.world.now), {}, night.world.now)
+
+
+def test_a_fix_that_is_not_on_the_branch_is_counted_as_such() -> None:
+    """In the head, in what to do next, and in the title of a pull request."""
+    report = a_night().report()
+    assert report.unmerged == {"conflict": 1}
+    assert "not merged  1 conflict, of what is fixed or improved" in text(report)
+    batch = rebuilt(BATCH, a_night().events)
+    rejected = replace(batch, ledger=batch.ledger.set(FIXED, LedgerRow(Fate.REJECTED, "breaks t.py::test_x")))
+    steps = bare(rejected).next
+    assert any(step.startswith("See why 1 fix that holds alone may not go in: b.1.") for step in steps)
+
+
+def test_doubts_come_first_in_what_a_reviewer_reads() -> None:
+    told = integrated(a_night(), doubts=("`x = 2` is missing",))
+    assert [job.id for job in told.doubtful] == ["b.1"]
+    assert told.review[0].endswith(f"show {ON_BRANCH[:12]}")
+    assert any(step.startswith("Look first at what no machine could decide, in 1 job: b.1") for step in told.next)
+    shown = text(told)
+    assert shown.index("LOOK FIRST") < shown.index("PROBLEMS") < shown.index("REVIEW")
+    assert "`x = 2` is missing" in html(told)
+    words = body(told)
+    assert words.index("### Look at these first") < words.index("### Escalations") if told.escalations else words
+
+
+def test_that_each_fix_can_be_reverted_alone_is_said_only_where_it_was_seen() -> None:
+    night = a_night()
+    assert "can be reverted alone" in body(integrated(night))
+    held = body(integrated(night, notes=(f"{HELD_BACK} {ON_BRANCH[:12]} ([FIX_IMPL] x): app.py",)))
+    assert "one fix of the implementation can't be reverted alone, each other one can" in held
+    assert "### About the branch" in held
 
 
 def test_a_batch_whose_files_were_cleaned_still_gives_its_numbers() -> None:

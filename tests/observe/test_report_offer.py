@@ -11,6 +11,7 @@ from supervisor.model.publication import Escalation, Outcome
 from supervisor.observe.report_offer import MOST_BODY, Superseded, body, defused, marked, title
 from tests.observe.night import FIXED, OUTCOMES, REFUSED, Files, a_night
 
+TITLE = "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"
 #: what GitHub obeys in the text of a body, outside of code
 CALLS = re.compile(r"@\w|#\d|\bgh-\d|\w://|www\.\w", re.IGNORECASE)
 PLAIN = {"p", "strong", "code", "ul", "ol", "li", "h3", "table", "thead", "tbody", "tr", "th", "td"}
@@ -52,10 +53,7 @@ class Shown(HTMLParser):
 
 
 def test_the_title_says_what_came_of_it() -> None:
-    assert (
-        title(a_night().report())
-        == "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"
-    )
+    assert title(a_night().report()) == TITLE
 
 
 def test_the_body_says_what_is_on_the_branch_and_what_is_not() -> None:

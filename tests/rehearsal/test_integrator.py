@@ -46,9 +46,9 @@ def test_it_resolves_the_pair_and_each_fix_can_be_taken_back(target: Path, tmp_p
     assert stage.published["failed"] == []
     assert stage.published["ranking"] == ["c-8", "c-7"]
     assert failures(stage.repo) == UNMENDED
-    resolved = git(stage.repo, "log", "--format=%(trailers:only,unfold)", "-1", "HEAD^").splitlines()
+    resolved = git(stage.repo, "log", "--format=%(trailers:only,unfold)", "-1", "HEAD").splitlines()
     assert resolved == ["Supervisor-Job: j-7", "Supervisor-Change: c-7"]
-    assert stage.subjects[-1].startswith("[NORMALIZE] ")
+    assert [each["kind"] for each in stage.published["escalations"]] == ["SHARED_PATTERN"]
     for test in FIXES.keys() & MERGED.keys():
         subject = f"[FIX_IMPL] {FIXES[test]['subject']}"
         found = git(stage.repo, "log", "--format=%H", "--fixed-strings", f"--grep={subject}")

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from supervisor.adapters.git import checkouts, housekeeping
+from supervisor.adapters.git import checkouts, housekeeping, moving
 from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
@@ -147,6 +147,21 @@ class GitStore:
 
     async def keep_integrated(self, repo: Path, batch: str, number: int, head: str) -> None:
         await git(self.bare(repo), "update-ref", f"refs/supervisor/{batch}/integrated/{number}", head)
+
+    async def keep(self, repo: Path, sha: str, ref: str) -> None:
+        """Bring a commit of a person's repository home, under a ref of ours."""
+        await moving.brought_home(await self._existing_bare(repo), repo, sha, ref)
+
+    async def pin(self, repo: Path, sha: str, ref: str) -> None:
+        await git(self.bare(repo), "update-ref", ref, sha)
+
+    async def moved(self, repo: Path, start: str, base: str, branch: str = "", head: str = "") -> str:
+        """What came after the base on the branch `start`, and whether a branch made on the base merges with that, in
+        a sentence; "" for nothing, or where that can't be seen."""
+        try:
+            return await moving.moved(self.bare(repo), repo, moving.Made(start, base, branch, head))
+        except (GitFailed, OSError, ValueError, KeyError):
+            return ""
 
     async def patch(self, repo: Path, sha: str) -> str:
         """What a commit changes, for people and agents to read; the beginning of it, if it is long."""

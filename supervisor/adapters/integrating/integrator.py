@@ -24,7 +24,7 @@ from supervisor.adapters.layout import Layout
 from supervisor.errors import GitFailed, Refused
 from supervisor.flow.batches import unmerged
 from supervisor.model.batch import Batch
-from supervisor.model.ledger import HELD_BACK
+from supervisor.model.ledger import HELD_BACK, MOVED
 from supervisor.ports import Integration, Judgement
 
 
@@ -50,6 +50,9 @@ class BranchIntegrator:
         await self._store.keep_integrated(Path(batch.repo), batch.id, number, taken.done.head)
         proved = await desk.read("proved", tuple[str, ...]) or ()
         notes = (*taken.notes, *proved, *await self._reverts(batch, taken.done))
+        repo, start, head = Path(batch.repo), batch.submitted_from, taken.done.head
+        if moved := await self._store.moved(repo, start, batch.base, head=head):
+            notes = (f"{MOVED} {moved}", *notes)
         ledger = {**unmerged(batch), **taken.done.jobs}
         made = Integration(ledger, head=taken.done.head, problems=taken.problems, notes=notes)
         await desk.write("result", made)
