@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from supervisor.flow.answers import Asked, answer_doubts, asked
 from supervisor.flow.cases import lost
-from supervisor.flow.expectations import Expectation, expectations
+from supervisor.flow.expectations import Expectation, expectations, written
 from supervisor.flow.judged import EXECUTABLE, Base, Doubt, FileChange
 from supervisor.flow.names import literal
 from supervisor.flow.places import is_documentation, is_test_path
@@ -28,6 +28,7 @@ def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -
     found: list[Doubt] = []
     old: list[Expectation] = []
     new: list[Expectation] = []
+    still: dict[str, frozenset[str]] = {}
     files = list(changes)
     known = _asked(files, test, base or Base())
     for change in files:
@@ -40,11 +41,18 @@ def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -
                 found += _of_tests(change.path, before, after)
                 old += expectations(change.path, before)
                 new += expectations(change.path, after)
+                still |= {f"{change.path}::{name}": _values(each) for name, each in after.tests.items()}
         elif is_test:
             found += _of_data(change)
         elif change.after is not None and _is_code(change):
             found += answer_doubts(change, known)
-    return list(dict.fromkeys([*found, *weakened(old, new, test)]))
+    return list(dict.fromkeys([*found, *weakened(old, new, test, still)]))
+
+
+def _values(function: Function) -> frozenset[str]:
+    """Also those of its cases."""
+    cases = {value for table in function.tables for case in table.cases or () for value in case}
+    return written(function.node) | cases
 
 
 def standing(found: Iterable[Doubt], settled: Iterable[str] = ()) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def written(node: ast.AST) -> frozenset[str]:
 def _inputs(node: ast.AST) -> tuple[str, ...]:
     """Values that are written there, in their order; of a list or a tuple, what it holds."""
     value = literal(node) if isinstance(node, ast.expr) else None
-    if value is not None and not isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set):
+    if value is not None and not (isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set) and value[0]):
         return (repr(value[0]),)
     return tuple(each for child in ast.iter_child_nodes(node) for each in _inputs(child))
 

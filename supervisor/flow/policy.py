@@ -100,6 +100,9 @@ def _tests(change: FileChange, may_change_scope: bool) -> Iterator[Breach]:
         yield Breach("unreadable", f"{change.path} is no Python that can be read")
         return
     yield from _marks(change.path, before, after)
+    for name in after.tests.keys() - before.tests.keys():
+        if (added := after.tests[name].conduct).vain and not added.checks:
+            yield Breach("trivial", f"{change.path}::{name} asserts what is always true")
     for name, old in before.tests.items():
         where = f"{change.path}::{name}"
         if (new := after.tests.get(name)) is None:

@@ -1,7 +1,7 @@
 """What tests expect less, or otherwise, than before: each old check is looked for among the new ones."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from supervisor.flow.comparisons import EXACT, PART
@@ -9,27 +9,33 @@ from supervisor.flow.expectations import Expectation, clipped
 from supervisor.flow.judged import Doubt
 
 
-def weakened(before: Iterable[Expectation], after: Iterable[Expectation], test: str) -> Iterator[Doubt]:
+def weakened(
+    before: Iterable[Expectation], after: Iterable[Expectation], test: str, still: Mapping[str, frozenset[str]]
+) -> Iterator[Doubt]:
     """Cases: it is still there, also elsewhere; it is there on some ways only; another one says as much; another one
-    expects something else of the same thing; it is gone. Runs of the job's test settle nothing of other tests."""
-    for where, doubt in _weakened(before, after):
-        is_own = where == test.partition("[")[0] or where.startswith(f"{test}::")
-        yield doubt if is_own else Doubt(doubt.sentence)
+    expects something else of the same thing; it is gone.
+
+    Runs of the job's test settle nothing of other tests, nor of values that a test no longer gives; `still`: the
+    values that stand in each test now."""
+    for old, doubt in _weakened(before, after):
+        is_own = old.where == test.partition("[")[0] or old.where.startswith(f"{test}::")
+        is_given = set(old.inputs) <= still.get(old.where, frozenset())
+        yield doubt if is_own and is_given else Doubt(doubt.sentence)
 
 
-def _weakened(before: Iterable[Expectation], after: Iterable[Expectation]) -> Iterator[tuple[str, Doubt]]:
+def _weakened(before: Iterable[Expectation], after: Iterable[Expectation]) -> Iterator[tuple[Expectation, Doubt]]:
     old, new = list(before), list(after)
     gone, extra = _without(old, new), _without(new, old)
     kept = {each.key for each in new if each.sure}
     for each in old:
         if each not in gone and each.sure and each.key not in kept:
-            yield each.where, Doubt(f"{each.where}: checks `{each.text}` only on some ways through it", "strength")
+            yield each, Doubt(f"{each.where}: checks `{each.text}` only on some ways through it", "strength")
     for each in gone:
         if any(covers(other, each) for other in extra):
             continue
         near = sorted((other for other in extra if _is_near(other, each)), key=partial(_distance, each))
         absent = Doubt(f"{each.where}: no longer checks `{each.text}`", "strength")
-        yield each.where, _otherwise(each, near[0]) if near else absent
+        yield each, _otherwise(each, near[0]) if near else absent
 
 
 def _without(some: list[Expectation], others: list[Expectation]) -> list[Expectation]:
