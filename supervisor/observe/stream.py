@@ -7,11 +7,12 @@ nothing is queued for anybody: one that is slow, or was away, catches up from th
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from supervisor.model.batch import Profile
 from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
+from supervisor.model.evidence import Evidence
 from supervisor.model.ledger import LedgerRow
 from supervisor.model.state import State
 from supervisor.observe.snapshot import rfc3339
@@ -84,13 +85,15 @@ def as_data(record: Record) -> dict[str, Any]:
 
 
 def _told(name: str, value: Any) -> dict[str, Any]:
-    """Cases: the tests of a batch, its profile, a ledger, a time, pools, and plain values."""
+    """Cases: the tests of a batch, its profile, a ledger, evidence, a time, pools, and plain values."""
     if name == "tests":
         return {"jobs": len(value)}
     if isinstance(value, Profile):
         return {name: value.name}
     if name == "ledger" and isinstance(value, Mapping):
         return {name: Counter(row.fate.value for row in value.values() if isinstance(row, LedgerRow))}
+    if isinstance(value, Evidence):
+        return {name: asdict(value)}
     if name in ("since", "until", "retry_at", "ready_at"):
         return {name: rfc3339(value)}
     if name == "pools":

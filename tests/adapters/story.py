@@ -6,6 +6,7 @@ from supervisor.flow.history import apply
 from supervisor.flow.plan import plan
 from supervisor.model import event as ev
 from supervisor.model.batch import Profile
+from supervisor.model.evidence import Evidence
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.state import State
 from supervisor.ports import SealedBatch
@@ -83,6 +84,9 @@ def _the_daemon(story: Story) -> None:
     story.tell(ev.OlderStateAccepted(story.now, last=3, acknowledged=5))
     story.tell(ev.QueueResumed(story.now, author="ana"))
     story.tell(ev.OrphanDestroyed(story.now, "agent-0", "sv-old-1-1"))
+    story.tell(
+        ev.ClearingEnded(story.now, ("old",), ("refs/supervisor/old/1/1",), ("sv-old-2-1",), again_at=story.now)
+    )
 
 
 def _a_batch_with_every_trouble(story: Story) -> None:
@@ -109,7 +113,7 @@ def _published_and_verified(story: Story, batch: str, job: int) -> None:
     story.attempt(ev.CollectFailed, batch, job, detail="the host is slow", retry_at=story.now + 1)
     story.later(1)
     story.attempt(ev.WorkCollected, batch, job, claim="fixed", detail="it \x1b[31mheld", head=HEAD, commits=2)
-    story.attempt(ev.WorkVerified, batch, job, outcome="fixed", detail="two clean runs")
+    story.attempt(ev.WorkVerified, batch, job, outcome="fixed", detail="two clean runs", evidence=Evidence(runs=5))
     story.attempt(ev.ReleaseFailed, batch, job, detail="busy", retry_at=story.now + 1)
     story.later(1)
     story.attempt(ev.AgentReleased, batch, job)

@@ -227,7 +227,9 @@ class _Reading:
         if not self._by_kind["begin"]:
             return None
         begin, end = self._by_kind["begin"][0], self._by_kind["end"]
-        files = {each.name: self._place(each.file) for each in self._by_kind["plugin"] if each.file}
+        named = [(each.name, self._place(each.file)) for each in self._by_kind["plugin"] if each.file]
+        # A plugin without a name is called by its place in memory.
+        files = {file if name.isdigit() else name: file for name, file in named}
         is_conftest = {name: PurePosixPath(file).name == "conftest.py" for name, file in files.items()}
         modules = {each.name: self._place(each.file) for each in self._by_kind["module"]}
         return Session(
