@@ -16,7 +16,8 @@ LOOK_SECONDS = 120.0
 #: The files are put into an index of their own, so that the clone stays as it is. Caches are nobody's work.
 LOOK = r"""cd "${MNGR_AGENT_WORK_DIR:-.}" && cd "$(git rev-parse --show-toplevel)" || exit 1
 unset $(git rev-parse --local-env-vars)
-export GIT_OPTIONAL_LOCKS=0 GIT_NO_REPLACE_OBJECTS=1
+export GIT_OPTIONAL_LOCKS=0 GIT_NO_REPLACE_OBJECTS=1 GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=core.hooksPath
+export GIT_CONFIG_VALUE_0=/dev/null GIT_CONFIG_KEY_1=core.fsmonitor GIT_CONFIG_VALUE_1=false
 head=$(git rev-parse -q --verify 'HEAD^{commit}') || exit 1
 echo "tip $head"; echo "head $(git rev-parse "$head^{tree}")"
 [ "$(git rev-parse --git-dir)" != "$(git rev-parse --git-common-dir)" ] ||

@@ -88,6 +88,7 @@ async def the_life_of_a_batch(here: Team, same: Same) -> None:
         await same(*words)
     await same("wait", batch)
     await same("report", batch)
+    await same("work")
     await same("events", batch)
     await same("cancel", await same("submit", CLEAN, "--allow-dirty"))
 

@@ -6,7 +6,11 @@ from pathlib import Path
 from supervisor.adapters.git.process import git, run
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 
-FETCH = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+#: whatever the repository's own configuration says of a fetch
+FETCH = (
+    *("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+    *("--no-recurse-submodules", "--no-prune"),
+)
 
 
 async def hand_over(bare: Path, target: Path, sha: str, branch: str) -> bool:

@@ -25,7 +25,7 @@ from supervisor.adapters.git import checkouts, housekeeping, moving
 from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.importing import Imported, Order, import_bundle
-from supervisor.adapters.git.landing import hand_over
+from supervisor.adapters.git.landing import FETCH, hand_over
 from supervisor.adapters.git.picking import Integrated, Resolution, integrate
 from supervisor.adapters.git.process import git, run
 from supervisor.adapters.git.remaking import Remade, remade
@@ -186,9 +186,7 @@ class GitStore:
             if found.out.decode().strip() == sha:
                 return name
             if found.code:
-                fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
-                alone = ["--no-recurse-submodules", "--no-prune"]  # whatever the repository's own configuration says
-                await git(repo, *fetch, *alone, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
+                await git(repo, *FETCH, str(self.bare(repo)), f"{sha}:refs/heads/{name}", timeout=600)
                 return name
         raise Refused(f"there are {MOST_NAMES} branches {branch} already", hint="delete those that are not needed")
 
