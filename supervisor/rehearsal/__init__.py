@@ -11,7 +11,7 @@
   branch that has the other's. An edit that changes nothing is a condition
 - `expected`: the job's outcome, its row in the ledger (with an integrator), and what verification says
 
-`normalizations` are the shared fixes by which the integrator replaces an `alike` group. It finds its task beside its
+`normalizations` are the shared fixes that the integrator names for an `alike` group. It finds its task beside its
 prompt, in `integration.json`: `conflicts` (objects with `job`, `change`, `test`, and for people `commit`, `paths`,
 `with`), `ranking` (changes, best first) and `repeated` (objects with `tests`). Its outcome has, beyond what the
 contract wants, `ranking` and `failed`: objects with `job`, `change` and `reason`.
