@@ -88,9 +88,11 @@ def _is_same_thing(new: Expectation, old: Expectation) -> bool:
 
 def _holds(old: Expectation, value: object) -> bool:
     """Whether what was expected is true of this value."""
+    if old.operator == "" or old.operator.startswith("call"):
+        return bool(value)  # it was enough that there is something
     expected = old.expected[0] if old.expected else None
     if old.expected is None:
-        return old.operator == "" and bool(value)
+        return False
     try:
         match old.operator:
             case "Eq" | "Is":

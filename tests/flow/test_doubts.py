@@ -100,6 +100,7 @@ ALIKE = {
     "two at once": (READY, READY.replace(CHECKS, '    assert (r.returncode, "ready" in r.stdout) == (0, True)\n    assert "ready" in r.stdout\n')),
     "a time limit": (READY.replace("tool(", "subprocess.run("), READY.replace('tool("status"', 'subprocess.run("status", timeout=9')),
     "another folder": (READY, READY.replace("(tmp_path)", "(tmp_path, monkeypatch)").replace("    r =", "    monkeypatch.chdir(tmp_path)\n    r =")),
+    "a value where anything was enough": (ADDED.replace(" == 3", ""), ADDED),
     "a word that was misspelt": (READY.replace("It is ready", "It is raedy"), READY),
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ def test_overnight(e2e: E2e, stage: Stage, starts_in: int) -> None:
     if starts_in < 0:
         stage.until_running(batch, 1)
     status = e2e.run("supervisorctl status", comment="at night" if starts_in < 0 else "by day")
-    state = "running +3 +2 +1" if starts_in < 0 else "outside its window +3 +3 +0"
+    state = "running +3 +2 +1 +0" if starts_in < 0 else "outside its window +3 +3 +0 +0"
     expect(status).stdout.to_match(f"^{batch} +{state} +0 +none$")
 
 
