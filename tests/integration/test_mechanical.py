@@ -136,6 +136,19 @@ async def test_what_breaks_a_test_together_with_other_work_is_left_out_and_named
     assert not list((workshop.layout.state_dir / "verify" / "trials").glob("*"))
 
 
+async def test_what_is_doubted_gives_way_to_what_is_not(tmp_path: Path) -> None:
+    """A fix does not stay out because somebody made another test expect the fault."""
+    workshop = await Workshop(tmp_path).opened()
+    wrong = TESTS["double"].replace("== 4", "== 2")
+    workshop.job(DOUBLE, ("[FIX_TEST] Expect less", {"test_double__py": wrong}), doubts=("it expects 2, not 4",))
+    both = DOUBLED.replace("def half(x):\n    return x", "def half(x):\n    return x // 2")
+    workshop.job(HALF, ("[FIX_IMPL] Double, and halve", {"app__py": both}))
+
+    done = await workshop.integrate()
+
+    assert fates(done) == {1: Fate.REJECTED, 2: Fate.MERGED}
+
+
 async def test_a_test_that_fails_without_any_work_is_no_fault_of_the_branch(tmp_path: Path) -> None:
     workshop = await Workshop(tmp_path).opened()
     workshop.idle(HALF)  # says that it passes, and does not
