@@ -7,6 +7,7 @@ import pytest
 
 from supervisor.model.event import IntegrationEnded, IntegrationStarted, JudgementWanted
 from supervisor.model.ledger import Fate
+from tests.daemon.box import agents_in_mngr
 from tests.daemon.crash import CrashBox
 
 AGENT = Path(__file__).with_name("agent")
@@ -31,7 +32,7 @@ def landed(box: CrashBox) -> str:
         ["git", "-C", str(box.folder / "repo"), *asked], check=True, capture_output=True, text=True
     ).stdout.splitlines()
     assert found == [f"supervisor/batch {ended.head}"]
-    assert not list((box.state_dir / "home" / ".mngr" / "agents").glob("agent-*")), "agents were left in mngr"
+    assert not agents_in_mngr(box.state_dir), "agents were left in mngr"
     return ended.head
 
 
