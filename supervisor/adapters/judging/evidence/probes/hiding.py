@@ -23,7 +23,8 @@ TESTS: frozenset[str] = frozenset()
 RENAMES = True
 
 PREFIXES = ("PYTEST", "SUPERVISOR_", "MNGR_", "TOX_", "GITHUB_", "GITLAB_", "NOX_")
-SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION")
+#: by it and by the reporter, which takes its own name out of the last one
+SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_PLUGINS")
 AMBIENT = dict(os.environ)
 NAMES = ("CI", "TESTING", "CONTINUOUS_INTEGRATION")
 MODULES = ("pytest", "_pytest", "pluggy", "py", "conftest", "xdist", "pytest_asyncio", "unittest")
