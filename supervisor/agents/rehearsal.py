@@ -227,6 +227,8 @@ class Agent:
         if behaviour == "dirty-crash":
             self.crash()
         after = self.run_test("after") if changes else before
+        if seed.get("runs_again") and not after:
+            after = self.run_test("again")
         self.commit_each(changes)
         self.write_outcome(claims(changes, after), before, after, seed)
         if behaviour == "forget":
