@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -108,7 +109,11 @@ async def test_a_cancellation_at_any_moment_leaves_nothing(means: Means, tmp_pat
 
 
 def psutil_children() -> list[str]:
-    return [" ".join(each.cmdline()) for each in psutil.Process().children(recursive=True) if each.is_running()]
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # also one that is a zombie, of whatever test
+            found.append(" ".join(each.cmdline()))
+    return found
 
 
 @BOTH
