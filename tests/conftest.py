@@ -1,5 +1,7 @@
 """What pytest wants to know at the root of the tests only."""
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,10 @@ import pytest
 from supervisor.adapters.private_tmux import leave_the_users_tmux
 
 pytest_plugins = ["pytester"]
+
+# Who starts the tests in the background of a script has SIGINT ignored, and so would all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 leave_the_users_tmux()
 
 #: Files of a few tests that take long are begun first: no worker is left alone with one of them at the end.
