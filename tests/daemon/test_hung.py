@@ -12,7 +12,8 @@ DEADLINE_SECONDS = 12
 
 
 async def test_every_other_agent_goes_on(tmp_path: Path) -> None:
-    """One create and every list hang: the other jobs end first, the hung call ends at its deadline, its job after."""
+    """One create hangs, and lists for a while: the other jobs end first, the hung call ends at its deadline. Its job
+    goes again once a listing has shown that no agent was made."""
     mngr = {
         "command": str(STUB),
         "warm": False,
@@ -22,7 +23,7 @@ async def test_every_other_agent_goes_on(tmp_path: Path) -> None:
     async with box(tmp_path, jobs=6, slots=3, settings={"mngr": mngr}) as made:
         stub = tmp_path / "state" / "home" / ".mngr" / "stub"
         stub.mkdir(parents=True)
-        rules = [{"verb": "create", "do": "hang", "nth": [1]}, {"verb": "list", "do": "hang"}]
+        rules = [{"verb": "create", "do": "hang", "nth": [1]}, {"verb": "list", "do": "hang", "nth": [1, 2]}]
         (stub / "faults.json").write_text(json.dumps(rules))
 
         async with running(made) as here:
