@@ -6,7 +6,7 @@ import pytest
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
-from tests.e2e.supervisorctl.place import CONFIG, HERE
+from tests.e2e.supervisorctl.place import CONFIG, HERE, PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
 
 MODAL = """
@@ -125,5 +125,6 @@ def test_an_agent_that_is_not_installed(e2e: E2e, stage: Stage, daemon: Spawned)
     """
     batch = e2e.run(OURS, comment="which nobody has installed").stdout.split()[-1]
     e2e.env["batch"] = batch
-    expect(e2e.run('supervisorctl wait "$batch"')).to_have_exit_code(1).stdout.to_contain("3 lost")
+    waited = e2e.run('supervisorctl wait "$batch"', timeout=PATIENCE_SECONDS)
+    expect(waited).to_have_exit_code(1).stdout.to_contain("3 lost")
     assert [stage.job(batch, number)["attempts"] for number in (1, 2, 3)] == [2, 2, 2]

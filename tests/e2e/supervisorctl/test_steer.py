@@ -2,6 +2,7 @@
 
 from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
+from tests.e2e.supervisorctl.place import PATIENCE_SECONDS
 from tests.e2e.supervisorctl.stage import Stage
 
 
@@ -31,7 +32,8 @@ def test_a_pause_leaves_agents_alone(e2e: E2e, stage: Stage, held: str) -> None:
     """
     e2e.run('supervisorctl pause --reason "the disk is full"', comment="with three agents at work")
     stage.release()
-    expect(e2e.run('supervisorctl wait "$batch"')).stdout.to_contain("1 improved, 1 clean, 1 failed")
+    waited = e2e.run('supervisorctl wait "$batch"', timeout=PATIENCE_SECONDS)
+    expect(waited).stdout.to_contain("1 improved, 1 clean, 1 failed")
 
 
 def test_resume(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
