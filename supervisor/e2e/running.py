@@ -66,6 +66,7 @@ class Running:
             raise
         self._process = started.process
         self.input_fd = started.input_fd
+        self._closing = threading.Lock()
         self._channels = {fd: _Channel(stream) for fd, stream in started.outputs.items()}
         self._pidfd = os.pidfd_open(started.process.pid)
         for fd in (*self._channels, self._pidfd):
@@ -189,10 +190,11 @@ class Running:
         self.close_input()
 
     def close_input(self) -> None:
-        """End its standard input (or, of a terminal, hang up)."""
-        if self.input_fd >= 0:
-            os.close(self.input_fd)
-            self.input_fd = -1
+        """End its standard input (or, of a terminal, hang up). The test and the thread that reads may both ask."""
+        with self._closing:
+            if self.input_fd >= 0:
+                os.close(self.input_fd)
+                self.input_fd = -1
 
     def _serve_background(self) -> None:
         """Read, into nothing, what kept processes print: a full or closed pipe would stop them."""
