@@ -19,7 +19,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.event import BatchSubmitted
 from supervisor.observe import snapshot
 from supervisor.observe.report_history import rebuilt
-from supervisor.observe.work import Piece, pieces, sealed_pieces
+from supervisor.observe.work import Piece, branch_of, pieces, sealed_pieces
 
 routes = APIRouter(tags=["work"])
 
@@ -116,7 +116,7 @@ LISTING = "`supervisorctl work` lists what there is"
 def _name(piece: Piece, said: str) -> str:
     if not said:
         return piece.branch
-    newest = f"supervisor/work/{piece.id}" if piece.attempt else piece.branch
+    newest = branch_of(piece.id) if piece.attempt else piece.branch
     return said + piece.branch.removeprefix(newest)
 
 

@@ -47,6 +47,11 @@ def sealed_pieces(batch: View, jobs: View, job: int | None = None) -> list[Piece
     return found
 
 
+def branch_of(job: str, older_attempt: int = 0) -> str:
+    """Where a piece of work is brought; only the newest of a job needs no number."""
+    return f"supervisor/work/{job}" + (f"-{older_attempt}" if older_attempt else "")
+
+
 def _of_row(row: View) -> Iterator[Piece]:
     """A batch that an older version sealed tells nothing of its work."""
     merged = row["ledger"] in {fate.value for fate in _ON_BRANCH}
@@ -55,8 +60,7 @@ def _of_row(row: View) -> Iterator[Piece]:
         why = "rescued, not published" if each["rescued"] else row.get("ledger_why") or "not merged"
         shown = {"job": row["id"], "test": row["test"], "outcome": row["outcome"], "why": why}
         view = shown | {"ledger": None if merged else row["ledger"]} | each
-        branch = f"supervisor/work/{row['id']}" + (f"-{each['attempt']}" if number else "")
-        yield Piece(row["id"], each["attempt"], view, branch)
+        yield Piece(row["id"], each["attempt"], view, branch_of(row["id"], each["attempt"] if number else 0))
 
 
 def _of(batch: Batch, job: Job) -> Iterator[Piece]:
@@ -76,8 +80,7 @@ def _of(batch: Batch, job: Job) -> Iterator[Piece]:
             "why": _why(job, each, row.detail if row is not None and own and not each.rescued else ""),
             **work_entry(batch, job, each),
         }
-        branch = f"supervisor/work/{name}" + (f"-{each.attempt}" if number else "")
-        yield Piece(name, each.attempt, view, branch)
+        yield Piece(name, each.attempt, view, branch_of(name, each.attempt if number else 0))
 
 
 def _why(job: Job, each: Saved, ledger: str) -> str:
