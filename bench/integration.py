@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 import pygit2
 from pygit2.enums import FileMode
 
-from supervisor.adapters.git.changes import read_changes
-from supervisor.adapters.git.picking import Integrated, integrate
 from supervisor.adapters.git.trees import Entry, edited, entry_at
-from supervisor.flow.integration.work import Work
+from supervisor.integration.branches.picking import Integrated, integrate
+from supervisor.integration.rules.work import Work
 from supervisor.model.ledger import Fate
+from supervisor.publication.changes import read_changes
 
 FILES, SAME_FILES, IDENTICAL, OWN = 5_000, 60, 40, 200
 TARGET = 0.4

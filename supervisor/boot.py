@@ -13,16 +13,9 @@ from typing import Any
 import structlog
 
 from supervisor import __version__
-from supervisor.adapters.attempt_files import KeptFiles
 from supervisor.adapters.clearing import RoomForMore
-from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.disk import DiskUse
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.integrating.elsewhere import Elsewhere
-from supervisor.adapters.integrating.integrator import BranchIntegrator
-from supervisor.adapters.judging.judge import opened_judge
-from supervisor.adapters.judging.trial import Trials
-from supervisor.adapters.judging.writing import read_proposal
 from supervisor.adapters.kept_agents import KeptAgents
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.leftovers import end_creates
@@ -31,11 +24,8 @@ from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.logs.redact import of_this_process
 from supervisor.adapters.mngr import MngrSettings, open_agents
-from supervisor.adapters.orders import ContractOrders, credentials_directory
-from supervisor.adapters.pull_requests import GitHubPullRequests, OfferedForReview, Where, credential
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
-from supervisor.adapters.taken_by_people import TakenByPeople
 from supervisor.adapters.tmux_signs import TmuxSigns
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
@@ -45,13 +35,26 @@ from supervisor.daemon.service import Daemon, Devices
 from supervisor.daemon.watch import Rhythm
 from supervisor.errors import MngrFailed, SupervisorError
 from supervisor.flow.retention import Limits
+from supervisor.integration.elsewhere import Elsewhere
+from supervisor.integration.integrator import BranchIntegrator
+from supervisor.integration.review.pull_requests import GitHubPullRequests, OfferedForReview, Where, credential
+from supervisor.integration.taken_by_people import TakenByPeople
+from supervisor.launch.orders import ContractOrders
 from supervisor.model.batch import Profile
 from supervisor.model.request import Configure
 from supervisor.observe.logs import narrate
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
+from supervisor.paths import credentials_directory
 from supervisor.ports import Agents, Clearing, Integrator, Journal
+from supervisor.publication.collector import WorkCollector
+from supervisor.publication.kept_files import KeptFiles
+from supervisor.publication.quarantine import Quarantine
 from supervisor.settings import Settings, pool_specs, resolve, shown
+from supervisor.verification.advising import write_advice
+from supervisor.verification.judge import opened_judge
+from supervisor.verification.trials.trial import Trials
+from supervisor.verification.writers.writing import read_proposal
 
 log = structlog.get_logger()
 
@@ -76,8 +79,8 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
                 agents=agents,
                 store=store,
                 signs=TmuxSigns(mngr.environment()),
-                orders=ContractOrders(layout, journal.installation, credentials_directory()),
-                collector=WorkCollector(agents, store, layout),
+                orders=ContractOrders(layout, journal.installation, credentials_directory(), write_advice),
+                collector=WorkCollector(agents, Quarantine(store), layout),
                 judge=await opened_judge(store, layout, settings.verify_slots),
                 integrator=_integrator(settings, store, layout),
                 logs=logs,

@@ -28,3 +28,9 @@ def _is_root() -> bool:
 def _xdg(variable: str, below_home: str) -> Path:
     base = os.environ.get(variable)
     return (Path(base) if base and Path(base).is_absolute() else Path.home() / below_home) / NAME
+
+
+def credentials_directory() -> Path | None:
+    """Where systemd puts the service's credentials: readable by the daemon, inherited by nobody."""
+    found = os.environ.get("CREDENTIALS_DIRECTORY")
+    return Path(found) if found else None

@@ -2,7 +2,7 @@
 
     python3 -I policy.pyz SETTINGS.json BASE HEAD     in its clone; any Python from 3.11
 
-It is packed with the rules themselves (`adapters/advising.py`), and imports nothing else that is ours.
+It is packed with the rules themselves (`verification/advising.py`), and imports nothing else that is ours.
 """
 
 import json
@@ -10,9 +10,9 @@ import signal
 import subprocess
 import sys
 
-from supervisor.flow.doubts import doubts
-from supervisor.flow.judged import Base, FileChange
-from supervisor.flow.policy import Allowed, breaches
+from supervisor.verification.rules.doubts import doubts
+from supervisor.verification.rules.judged import Base, FileChange
+from supervisor.verification.rules.policy import Allowed, breaches
 
 SECONDS = 60
 MOST_FILES, MAX_TEXT, MOST_SAID, LONGEST = 500, 2**20, 5, 300

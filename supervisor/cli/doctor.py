@@ -121,7 +121,7 @@ def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
 
 def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
     """By what the processes of a verification are ended."""
-    from supervisor.adapters.judging.running import means_here
+    from supervisor.verification.trials.running import means_here
 
     said = {
         "namespace": "what a verification starts lives in a namespace of its own and ends with it",

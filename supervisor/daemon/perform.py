@@ -10,13 +10,13 @@ import structlog
 from supervisor.daemon.leaving import Leaving
 from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
-from supervisor.flow.integration.so_far import so_far
-from supervisor.flow.integration.taking import ON_BRANCH
 from supervisor.flow.retention import DAY
+from supervisor.flow.so_far import so_far
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
+from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
 from supervisor.ports import (
     AgentAddress,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import queue
-from supervisor.flow.integration.so_far import bringing
+from supervisor.flow.so_far import bringing
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.partial import Partial, SoFar

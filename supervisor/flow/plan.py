@@ -7,8 +7,7 @@ Launches are asked for one at a time, because each changes what the next may be.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, settle, slots, stopping, window
-from supervisor.flow.integration import so_far
+from supervisor.flow import attention, batches, lifecycle, settle, slots, so_far, stopping, window
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey

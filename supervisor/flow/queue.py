@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow.integration.bringing import brings_work
+from supervisor.flow.so_far import brings_work
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import Job, JobState

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from supervisor.errors import NoSuchThing, Refused
-from supervisor.flow import partial, window
-from supervisor.flow.integration import so_far
+from supervisor.flow import partial, so_far, window
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import Batch, BatchState

@@ -19,6 +19,10 @@ class Fate(StrEnum):
     CANCELLED = "cancelled"
 
 
+#: its content is on the branch
+ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     fate: Fate

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from supervisor.flow import saved
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, UNPROVEN, Job, Saved
-from supervisor.model.ledger import Fate
+from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.observe.snapshot import View, summary, work_entry
-
-_ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def branch_of(job: str, older_attempt: int = 0) -> str:
 
 def _of_row(row: View) -> Iterator[Piece]:
     """A batch that an older version sealed tells nothing of its work."""
-    merged = row["ledger"] in {fate.value for fate in _ON_BRANCH}
+    merged = row["ledger"] in {fate.value for fate in ON_BRANCH}
     left = [each for each in row.get("work", ()) if each["agent"] or each["rescued"] or not merged]
     for number, each in enumerate(reversed(left)):
         why = "rescued, not published" if each["rescued"] else row.get("ledger_why") or "not merged"
@@ -65,7 +63,7 @@ def _of_row(row: View) -> Iterator[Piece]:
 
 def _of(batch: Batch, job: Job) -> Iterator[Piece]:
     row, all_of_it = batch.ledger.get(job.number), saved.of(job)
-    merged = row is not None and row.fate in _ON_BRANCH
+    merged = row is not None and row.fate in ON_BRANCH
     name = batch.job_id(job.number)
     left = [each for each in all_of_it if each.unsaved or not (merged and each.head == job.head)]
     if job.number == INTEGRATOR:

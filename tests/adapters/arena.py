@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.runs import Instruments, Run
-from supervisor.adapters.judging.trial import PLAIN, Trial, Trials
 from supervisor.model.batch import Batch, Profile
+from supervisor.verification.trials.runs import Instruments, Run
+from supervisor.verification.trials.trial import PLAIN, Trial, Trials
 from tests.adapters.agent_clone import git
 
 APP = "def double(n):\n    return n + n + 1\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.judge import ProvingJudge, opened_judge
 from supervisor.adapters.layout import Layout
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.evidence import Evidence
 from supervisor.model.job import Job
 from supervisor.ports import Verdict
+from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.adapters.agent_clone import git
 
 TOOL = """\

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.git.taking import Taken
 from supervisor.model.attempt import AttemptKey, ref_of
+from supervisor.publication.quarantine import Quarantine
+from supervisor.publication.taking import Taken
 
 from .agent_clone import AgentClone, git
 
@@ -23,7 +24,7 @@ class Place:
         return self.store.bare(self.clone.work)
 
     async def take(self) -> Taken:
-        return await self.store.take(self.clone.work, self.clone.work, KEY, base=self.clone.base)
+        return await Quarantine(self.store).take(self.clone.work, self.clone.work, KEY, base=self.clone.base)
 
     def reaches(self, sha: str) -> bool:
         """Whether the ref of the rescue leads to a commit."""

@@ -7,8 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from supervisor.adapters.advising import MODULES, packed, write_advice
 from supervisor.model.batch import Profile
+from supervisor.verification.advising import MODULES, packed, write_advice
 
 from .agent_clone import AgentClone
 from .test_publish import one_sentence
@@ -76,7 +76,7 @@ def test_the_rules_need_nothing_that_is_not_packed_with_them(tmp_path: Path) -> 
     """Whatever they import of ours is in the archive."""
     archive = tmp_path / "policy.pyz"
     archive.write_bytes(packed())
-    modules = ", ".join(f"supervisor.flow.{name}" for name in MODULES)
+    modules = ", ".join(f"supervisor.verification.rules.{name}" for name in MODULES)
     program = f"import sys; sys.path.insert(0, {str(archive)!r}); import {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

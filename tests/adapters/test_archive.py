@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from supervisor.adapters.archive import Limits, unpack
-from supervisor.adapters.archive_outcome import MAX_TEXT, clean, parse_meta, parse_outcome
 from supervisor.errors import Hostile
 from supervisor.model.publication import ChangeClaim, Escalation, Outcome, Publication
+from supervisor.publication.archive import Limits, unpack
+from supervisor.publication.rules.outcome import MAX_TEXT, clean, parse_meta, parse_outcome
 
 from .agent_clone import AgentClone
 

@@ -5,14 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from supervisor.adapters.judging.evidence.contents import Content, put
-from supervisor.adapters.judging.evidence.facts import refusals
-from supervisor.adapters.judging.evidence.faults import Code, faults
-from supervisor.adapters.judging.evidence.lies import LIES, tell
-from supervisor.adapters.judging.evidence.seen import Sign, ranges, read_seen
-from supervisor.adapters.judging.reports import Case, Report, Session
-from supervisor.adapters.judging.running import Ended
-from supervisor.adapters.judging.runs import Run
+from supervisor.verification.evidence.contents import Content, put
+from supervisor.verification.evidence.facts import refusals
+from supervisor.verification.evidence.faults import Code, faults
+from supervisor.verification.evidence.lies import LIES, tell
+from supervisor.verification.evidence.seen import Sign, ranges, read_seen
+from supervisor.verification.trials.reports import Case, Report, Session
+from supervisor.verification.trials.running import Ended
+from supervisor.verification.trials.runs import Run
 
 TEXT = '''\
 """It counts."""

@@ -10,15 +10,14 @@ import pygit2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from supervisor.adapters.git.changes import read_changes
-from supervisor.adapters.git.picking import Integrated, integrate
-from supervisor.flow.integration.work import Work
-from supervisor.model.ledger import Fate
+from supervisor.integration.branches.picking import Integrated, integrate
+from supervisor.integration.rules.work import Work
+from supervisor.model.ledger import ON_BRANCH, Fate
+from supervisor.publication.changes import read_changes
 from tests.adapters.agent_clone import git
 from tests.adapters.test_git_picking import Files, bare_repository, commit_files
 
 ROUNDS = int(os.environ.get("PROOF_ROUNDS", "40"))
-ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
 
 #: the same lines at several places, so that the same hunk can stand at two
 BLOCK = [b"def f():\n", b"    x = 1\n", b"    return x\n", b"\n", b"\n"]

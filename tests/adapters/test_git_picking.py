@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from supervisor.adapters.git.changes import kind_and_subject, read_branch, read_changes
-from supervisor.adapters.git.picking import Integrated, integrate
-from supervisor.adapters.git.remaking import remade
-from supervisor.flow.integration.checking import dropped, placed, shape
-from supervisor.flow.integration.messages import trailers_in
-from supervisor.flow.integration.work import Evidence, Work
+from supervisor.integration.branches.picking import Integrated, integrate
+from supervisor.integration.branches.remaking import read_branch, remade
+from supervisor.integration.rules.checking import dropped, placed, shape
+from supervisor.integration.rules.messages import trailers_in
+from supervisor.integration.rules.work import Evidence, Work
 from supervisor.model.ledger import Fate
+from supervisor.publication.changes import kind_and_subject, read_changes
 
 from .agent_clone import commit, git
 

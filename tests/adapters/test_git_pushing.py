@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.git.pushing import parsed
-from supervisor.adapters.pull_requests import Where, credential
 from supervisor.errors import Misconfigured
+from supervisor.integration.review.pull_requests import Where, credential
+from supervisor.integration.review.pushing import parsed
 from tests.adapters.github_server import TOKEN
 
 REMOTES = {

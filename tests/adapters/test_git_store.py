@@ -9,7 +9,9 @@ import pytest
 from supervisor.adapters.git.process import git as run_git
 from supervisor.adapters.git.store import GitStore
 from supervisor.errors import GitFailed, NoSuchThing, Refused
-from supervisor.flow.integration.work import Work
+from supervisor.integration.branches.picking import integrate
+from supervisor.integration.rules.work import Work
+from supervisor.publication.changes import read_changes
 from tests.waiting import until
 
 from .agent_clone import commit, git
@@ -198,10 +200,11 @@ async def test_changes_are_integrated_and_landed_without_touching_the_persons_wo
     (repo / "app.py").write_text("uncommitted\n")
     before = {name: found for name, found in tree_of(repo).items() if not name.startswith(".git/objects")}
 
-    changes = await store.changes(repo, base, head, 1)
+    changes = read_changes(store.bare(repo), base, head, 1)
     assert [(change.kind, change.subject, change.paths) for change in changes] == [("FIX_IMPL", "two", ("app.py",))]
-    result = await store.integrate(repo, base, "b1", 1, [Work(1, "test_two", changes)])
-    assert await store.integrate(repo, base, "b1", 2, [Work(1, "test_two", changes)]) == result
+    result = integrate(store.bare(repo), base, "b1", [Work(1, "test_two", changes)])
+    assert integrate(store.bare(repo), base, "b1", [Work(1, "test_two", changes)]) == result
+    await store.pin(repo, result.head, "refs/supervisor/b1/integrated/1")
     assert git(store.bare(repo), "rev-parse", "refs/supervisor/b1/integrated/1") == result.head
 
     assert await store.land(repo, result.head, "supervisor/b1") == "supervisor/b1"

@@ -11,7 +11,7 @@ import pytest
 from immutables import Map
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.pull_requests import GitHubPullRequests, OfferedForReview, Patience, Where
+from supervisor.integration.review.pull_requests import GitHubPullRequests, OfferedForReview, Patience, Where
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.ports import Integration, Judgement

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.archive import unpack
-from supervisor.adapters.archive_outcome import parse_outcome
 from supervisor.adapters.git.store import GitStore
 from supervisor.errors import Hostile
 from supervisor.model.attempt import AttemptKey, ref_of
+from supervisor.publication.archive import unpack
+from supervisor.publication.quarantine import Quarantine
+from supervisor.publication.rules.outcome import parse_outcome
 
 from .agent_clone import AgentClone, git
 from .attacks_archive import ARCHIVES, END, ESCAPES, GOOD, OUTCOMES, WORTHLESS, entry
@@ -110,7 +111,9 @@ async def test_a_bundle_is_refused_without_a_trace(tmp_path: Path, case: str) ->
     make(attack)
     before = world(tmp_path)
     with pytest.raises(Hostile) as refusal:
-        await store.import_bundle(repo, attack.path, AttemptKey("b1", 1, 1), base=attack.base, head=attack.head)
+        await Quarantine(store).import_bundle(
+            repo, attack.path, AttemptKey("b1", 1, 1), base=attack.base, head=attack.head
+        )
     assert refusal.value.reason == reason, refusal.value.message
     assert world(tmp_path) == before
 
@@ -126,7 +129,9 @@ async def test_an_honest_bundle_brings_its_commits_and_one_ref(tmp_path: Path) -
     bare, key = store.bare(attack.work), AttemptKey("b1", 1, 1)
     refs = git(bare, "for-each-ref").splitlines()
     for _ in range(2):  # once more after a crash is fine
-        imported = await store.import_bundle(attack.work, attack.path, key, base=attack.base, head=attack.head)
+        imported = await Quarantine(store).import_bundle(
+            attack.work, attack.path, key, base=attack.base, head=attack.head
+        )
         assert (imported.head, imported.commits) == (attack.head, 2)
     assert set(git(bare, "for-each-ref").splitlines()) - set(refs) == {f"{attack.head} commit\t{ref_of(key)}"}
     assert not list(bare.glob("incoming-*"))
@@ -140,5 +145,5 @@ async def test_a_rescue_keeps_what_may_not_be_integrated(tmp_path: Path, make: C
     await store.snapshot(attack.work, attack.base, "b1")
     make(attack)
     key = AttemptKey("b1", 1, 1)
-    await store.import_bundle(attack.work, attack.path, key, base=attack.base, rescued=True)
+    await Quarantine(store).import_bundle(attack.work, attack.path, key, base=attack.base, rescued=True)
     assert git(store.bare(attack.work), "rev-parse", "refs/supervisor/b1/1/rescued/1") == attack.head

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.model.attempt import ref_of
+from supervisor.publication.quarantine import Quarantine
 
 from .agent_clone import git
 from .rescue_place import KEY, made
@@ -192,7 +193,7 @@ async def test_a_linked_work_tree_gives_its_own_work(tmp_path: Path) -> None:
     mine = git(linked, "rev-parse", "HEAD")
     (linked / "app.py").write_text("mine, too\n")
 
-    taken = await here.store.take(work, linked, KEY, base=here.clone.base)
+    taken = await Quarantine(here.store).take(work, linked, KEY, base=here.clone.base)
 
     assert taken.unsaved == []
     assert here.reaches(mine)

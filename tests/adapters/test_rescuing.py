@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import Attempt, AttemptKey, ref_of
 from supervisor.model.batch import Batch
 from supervisor.ports import AgentOrder, Collection, ExecResult, Place, SeenAgent
+from supervisor.publication.collector import WorkCollector
+from supervisor.publication.quarantine import Quarantine
 
 from .agent_clone import commit, git
 
@@ -70,7 +71,7 @@ async def far(folder: Path, provider: str) -> AsyncIterator[Far]:
     order = AgentOrder(agent_id, "n", Place(provider), "command", (), repo, "base", "b")
     address = await agents.create(order)
     attempt = Attempt(KEY, agent_id, "n", "p", provider, "", False, 0.0, host_id=address.host_id)
-    collector = WorkCollector(agents, store, Layout(folder / "state"))
+    collector = WorkCollector(agents, Quarantine(store), Layout(folder / "state"))
     here = Far(folder, provider, batch, attempt, collector, store)
     made.append(here)
     git(here.work, "clone", "-q", str(repo), ".")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.judging.receiving import Receiver
-from supervisor.adapters.judging.trial import Unready
+from supervisor.verification.trials.receiving import Receiver
+from supervisor.verification.trials.trial import Unready
 from tests.adapters.arena import APP, DOUBLE, TESTS, arena
 
 FIXED = APP.replace(" + 1", "")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.judging.runs import Instruments
 from supervisor.adapters.layout import Layout
-from supervisor.adapters.orders import ContractOrders
+from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.verification.advising import write_advice
+from supervisor.verification.trials.runs import Instruments
 from tests.adapters.arena import APP, DOUBLE, PYTEST, TESTS, TEXT, Arena, arena
 from tests.adapters.staying import Stayer
 
@@ -65,7 +66,7 @@ async def test_nothing_but_a_trial_knows_that_it_is_one(tmp_path: Path) -> None:
     )
     async with arena(tmp_path) as here:
         run = await here.run({"app.py": telling + FIXED})
-        order = ContractOrders(Layout(tmp_path / "other"), "here", None).order(
+        order = ContractOrders(Layout(tmp_path / "other"), "here", None, write_advice).order(
             here.batch(),
             Attempt(
                 AttemptKey("b", 1, 1), "agent-" + "0" * 32, "sv-b-1-1", "local", "local", "localhost", False, 0.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from supervisor.adapters.judging.running import Ended, Means, means_here, run
+from supervisor.verification.trials.running import Ended, Means, means_here, run
 from tests.adapters.staying import Stayer
 from tests.waiting import until
 
@@ -150,7 +150,7 @@ async def test_processes_see_themselves(tmp_path: Path) -> None:
 def test_whoever_is_not_root_has_a_namespace_of_users_as_well() -> None:
     """Seen from inside it is the same user."""
     nobody = (
-        "import ctypes, os, sys; from supervisor.adapters.judging.keeper import main;"
+        "import ctypes, os, sys; from supervisor.verification.trials.keeper import main;"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534); ctypes.CDLL(None).prctl(4, 1, 0, 0, 0); main()"
     )
     control, told = os.pipe(), os.pipe()

@@ -12,16 +12,18 @@ from typing import Any, get_args
 
 import pytest
 
-from supervisor.adapters.archive_outcome import parse_outcome
 from supervisor.adapters.layout import PROMPT, Layout
-from supervisor.adapters.orders import ContractOrders, run_command
-from supervisor.adapters.prompts import Role, code, fenced, render, values_of
 from supervisor.errors import Misconfigured
-from supervisor.flow.claims import claimed
-from supervisor.flow.integration.messages import trailers_in
-from supervisor.flow.integration.work import IMPLEMENTATION, TEST_KINDS
+from supervisor.integration.rules.messages import trailers_in
+from supervisor.launch.contract import Role, run_command
+from supervisor.launch.orders import ContractOrders
+from supervisor.launch.prompts import code, fenced, render, values_of
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
+from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
+from supervisor.publication.rules.claims import claimed
+from supervisor.publication.rules.outcome import parse_outcome
+from supervisor.verification.advising import write_advice
 from tests.adapters.agent_clone import PUBLISH, AgentClone, git
 
 ROLES: tuple[Role, ...] = get_args(Role.__value__)
@@ -189,10 +191,10 @@ def test_a_folder_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 def test_the_prompt_is_kept_with_the_attempt(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "state")
     batch = Batch("b1", 1, "/repo", "0" * 40, (HOSTILE,), Profile(agent="rehearsal"), 0.0)
-    order = ContractOrders(layout, "c0ffee", None).order(batch, attempt())
+    order = ContractOrders(layout, "c0ffee", None, write_advice).order(batch, attempt())
 
     kept = layout.attempt(attempt().key) / "prompt.md"
     assert order.files[PROMPT] == kept
     assert kept.read_text() == render("tester", values_of(batch, attempt(), order.env["SUPERVISOR_RUN"]))
     half = replace(batch, tests=("test_app.py::test_\udce9",))
-    assert ContractOrders(layout, "c0ffee", None).order(half, attempt()).files[PROMPT].read_text()
+    assert ContractOrders(layout, "c0ffee", None, write_advice).order(half, attempt()).files[PROMPT].read_text()

@@ -4,8 +4,8 @@ import os
 import stat
 from pathlib import Path
 
-from supervisor.flow.judged import EXECUTABLE, FILE, Base, FileChange
-from supervisor.flow.tooling import LINK, REPOSITORY
+from supervisor.verification.rules.judged import EXECUTABLE, FILE, Base, FileChange
+from supervisor.verification.rules.tooling import LINK, REPOSITORY
 from tests.cheats.case import Case
 from tests.cheats.target import EXECUTABLE as RUN
 from tests.cheats.target import FILES, lay_out

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from supervisor.adapters.layout import Layout
-from supervisor.adapters.orders import APPROVE_KEY, FIRST_WORDS, UNATTENDED, ContractOrders, claude_env
+from supervisor.launch.orders import APPROVE_KEY, FIRST_WORDS, UNATTENDED, ContractOrders, claude_env
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
+from supervisor.verification.advising import write_advice
 
 KEY = "sk-ant-api03-0123456789_abcdefghij-KLMNOPQRSTUVWXYZ"
 
@@ -54,7 +55,7 @@ def test_what_the_profile_says_goes_before(tmp_path: Path) -> None:
     profile = Profile(agent="claude", env={"DISABLE_AUTOUPDATER": "0", "IS_SANDBOX": ""})
     batch = Batch("b1", 1, "/repo", "0" * 40, ("test_app.py::test_one",), profile, 0.0)
     attempt = Attempt(AttemptKey("b1", 1, 1), "agent-1", "sv-b1-1-1", "local", "local", "", False, 0.0)
-    order = ContractOrders(Layout(tmp_path), "here", None).order(batch, attempt)
+    order = ContractOrders(Layout(tmp_path), "here", None, write_advice).order(batch, attempt)
     assert UNATTENDED.keys() <= order.env.keys()
     assert [order.env["DISABLE_AUTOUPDATER"], order.env["IS_SANDBOX"]] == ["0", ""]
     assert order.message == FIRST_WORDS

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supervisor.adapters.attempt_files import KeptFiles
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
@@ -28,6 +27,7 @@ from supervisor.model.state import State
 from supervisor.observe.snapshot import seal
 from supervisor.observe.stream import Stream
 from supervisor.ports import SealedBatch
+from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
 from tests.adapters.agent_clone import commit, git
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.flow.doubts import doubts
-from supervisor.flow.judged import Doubt
-from supervisor.flow.policy import Allowed, Breach, breaches
 from supervisor.model.batch import DENIED
+from supervisor.verification.rules.doubts import doubts
+from supervisor.verification.rules.judged import Doubt
+from supervisor.verification.rules.policy import Allowed, Breach, breaches
 from tests.cheats.case import Case
 from tests.cheats.catalog import CHEATS, HONEST
 from tests.cheats.judging import base_of, changes_of

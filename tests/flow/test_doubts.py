@@ -2,9 +2,9 @@
 
 import pytest
 
-from supervisor.flow.doubts import doubts, standing
-from supervisor.flow.judged import EXECUTABLE, FILE, Base, Doubt, FileChange
-from supervisor.flow.policy import Allowed, breaches
+from supervisor.verification.rules.doubts import doubts, standing
+from supervisor.verification.rules.judged import EXECUTABLE, FILE, Base, Doubt, FileChange
+from supervisor.verification.rules.policy import Allowed, breaches
 
 PATH = "tests/test_it.py"
 TEST = f"{PATH}::test_it"

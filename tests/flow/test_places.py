@@ -2,11 +2,11 @@
 
 import pytest
 
-from supervisor.flow.judged import EXECUTABLE, FILE, Base, FileChange
-from supervisor.flow.places import Allowed, is_test_path, kind_of, part_of
-from supervisor.flow.policy import breaches, may_edit
-from supervisor.flow.tooling import LINK, REPOSITORY
 from supervisor.model.batch import DENIED
+from supervisor.verification.rules.judged import EXECUTABLE, FILE, Base, FileChange
+from supervisor.verification.rules.places import Allowed, is_test_path, kind_of, part_of
+from supervisor.verification.rules.policy import breaches, may_edit
+from supervisor.verification.rules.tooling import LINK, REPOSITORY
 
 TEST = "tests/e2e/test_it.py::test_one"
 

@@ -6,13 +6,13 @@ from textwrap import dedent
 import pytest
 
 from supervisor.flow.batches import unmerged
-from supervisor.flow.policy import Allowed, FileChange, breaches, kind_of
 from supervisor.model import event as ev
 from supervisor.model.batch import DENIED
 from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.job import Verification
 from supervisor.model.ledger import Fate
 from supervisor.rehearsal import DEFECTS, TARGET
+from supervisor.verification.rules.policy import Allowed, FileChange, breaches, kind_of
 from tests.flow.world import World
 
 PATH = "tests/e2e/test_it.py"

@@ -4,12 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from supervisor.adapters.orders import ContractOrders
 from supervisor.flow.lifecycle import launched
+from supervisor.launch.orders import ContractOrders
 from supervisor.model.event import LaunchStarted
 from supervisor.model.job import INTEGRATOR
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
+from supervisor.verification.advising import write_advice
 from tests.adapters.agent_clone import git
 from tests.integration.workshop import (
     DOUBLE,
@@ -162,7 +163,7 @@ async def test_it_alone_gets_what_may_push_and_starts_from_the_machines_branch(t
     workshop, asked, _ = await in_conflict(tmp_path)
     workshop.profile = replace(workshop.profile, integrator_env={"GH_TOKEN": "t0ken"})
     workshop.judged_as()
-    orders = ContractOrders(workshop.layout, "here", None)
+    orders = ContractOrders(workshop.layout, "here", None, write_advice)
 
     def order(job: int) -> Any:
         event = LaunchStarted(0.0, "b", job, 1, agent_id="a", agent_name="a", pool="local", provider="local")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from supervisor.adapters.integrating.elsewhere import Elsewhere
+from supervisor.integration.elsewhere import Elsewhere
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from tests.adapters.agent_clone import commit, git

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.integrating.integrator import BranchIntegrator
-from supervisor.adapters.judging.trial import Trials
 from supervisor.adapters.layout import Layout
+from supervisor.integration.integrator import BranchIntegrator
 from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.ports import Integration, Judgement
+from supervisor.verification.trials.trial import Trials
 from tests.adapters.agent_clone import commit, git
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import msgspec
 import pytest
 
+from supervisor.integration.review.offer import body
 from supervisor.model import event as ev
 from supervisor.model.job import INTEGRATOR, Job, JobState
 from supervisor.model.ledger import HELD_BACK, Fate, LedgerRow
@@ -15,7 +16,6 @@ from supervisor.observe.report import History, Report, Spent, as_data
 from supervisor.observe.report_fold import kept, report
 from supervisor.observe.report_history import history, rebuilt
 from supervisor.observe.report_html import html
-from supervisor.observe.report_offer import body
 from supervisor.observe.report_text import text
 from tests.adapters.story import everything
 from tests.flow.world import World

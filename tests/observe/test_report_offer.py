@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
+from supervisor.integration.review.offer import MOST_BODY, Superseded, body, defused, marked, title
 from supervisor.model.publication import Escalation, Outcome
-from supervisor.observe.report_offer import MOST_BODY, Superseded, body, defused, marked, title
 from tests.observe.night import FIXED, OUTCOMES, REFUSED, Files, a_night
 
 TITLE = "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.archive_outcome import parse_outcome
 from supervisor.agents.rehearsal import sharpened
-from supervisor.flow.claims import claimed
+from supervisor.publication.rules.claims import claimed
+from supervisor.publication.rules.outcome import parse_outcome
 from supervisor.rehearsal import AGENT
 from supervisor.rehearsal.generate import generate
 from tests.rehearsal.stage import KNOWN, SEEDS, Stage, failures, git

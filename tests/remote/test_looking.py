@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from supervisor.adapters.collector import WorkCollector
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.mngr.answers import listing, not_created
@@ -35,6 +34,7 @@ from supervisor.ports import (
     SealedBatch,
     SeenAgent,
 )
+from supervisor.publication.collector import WorkCollector
 from tests.flow.world import INSTALLATION as MADE_HERE
 from tests.flow.world import World
 from tests.waiting import until

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from supervisor.adapters.layout import PROMPT, TASK, Layout
-from supervisor.adapters.orders import ContractOrders
 from supervisor.control.client import Answered
 from supervisor.e2e.tutorial.writing import Kind, Task
+from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
+from supervisor.verification.advising import write_advice
 from tests.adapters.agent_clone import git
 from tests.cli.running import ctl
 from tests.control.served import served
@@ -63,7 +64,7 @@ def test_a_writer_gets_its_task_beside_its_prompt(kind: Kind, run: str, tmp_path
     batch = Batch("b", 1, "/repo", "0" * 40, (task.item,), profile, 0.0, role="writer", tasks=(text,))
     attempt = Attempt(AttemptKey("b", 1, 1), "agent-1", "sv-b-1-1", "local", "local", "", False, 0.0)
 
-    order = ContractOrders(Layout(tmp_path), "c0ffee", None).order(batch, attempt)
+    order = ContractOrders(Layout(tmp_path), "c0ffee", None, write_advice).order(batch, attempt)
 
     assert (order.env["SUPERVISOR_ROLE"], order.env["SUPERVISOR_TEST"]) == ("writer", task.item)
     assert order.env["SUPERVISOR_RUN"] == run

@@ -13,8 +13,6 @@ import msgspec
 import pytest
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.judging.judge import ProvingJudge, opened_judge
-from supervisor.adapters.judging.writing import read_proposal
 from supervisor.adapters.layout import Layout
 from supervisor.e2e.tutorial.blocks import parse
 from supervisor.e2e.tutorial.writing import Task, seed_tasks
@@ -22,6 +20,8 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import Job
 from supervisor.ports import Verdict
+from supervisor.verification.judge import ProvingJudge, opened_judge
+from supervisor.verification.writers.writing import read_proposal
 from tests.adapters.agent_clone import commit, git
 
 TUTORIAL = "# greet\ngreet ann\n\n# Greeting many\n"

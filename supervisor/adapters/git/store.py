@@ -17,28 +17,15 @@ import asyncio
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from supervisor.adapters.git import checkouts, housekeeping, moving
-from supervisor.adapters.git.changes import read_branch, read_changes
 from supervisor.adapters.git.checkouts import RepoFacts
-from supervisor.adapters.git.importing import Imported, Order, import_bundle
 from supervisor.adapters.git.landing import FETCH, hand_over
-from supervisor.adapters.git.picking import Integrated, Resolution, integrate
 from supervisor.adapters.git.process import git, run
-from supervisor.adapters.git.remaking import Remade, remade
-from supervisor.adapters.git.standing import held_back, packages
-from supervisor.adapters.git.taking import Taken, take
 from supervisor.errors import GitFailed, NoSuchThing, Refused
-from supervisor.flow.integration.checking import BranchCommit, Placed
-from supervisor.flow.integration.work import Change, Work
-from supervisor.model.attempt import AttemptKey, ref_of
 
-#: each may take two gigabytes, if a bundle is a bomb
-IMPORTS_AT_ONCE = 2
-RESCUES_AT_ONCE = 2
 MOST_NAMES = 100
 MAX_PATCH = 50_000
 
@@ -46,14 +33,11 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 
 
 class GitStore:
-    """All git that the daemon does. Every call has a deadline; raises GitFailed, Refused or Hostile."""
+    """The repositories. Every call has a deadline; raises GitFailed or Refused."""
 
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir.absolute()
         self._creating = asyncio.Lock()
-        self._importing = asyncio.Semaphore(IMPORTS_AT_ONCE)
-        #: a large one takes minutes, and holds up no publication
-        self._rescuing = asyncio.Semaphore(RESCUES_AT_ONCE)
 
     def bare(self, repo: Path) -> Path:
         """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
@@ -83,70 +67,6 @@ class GitStore:
                 raise
             await git(bare, "update-ref", f"refs/supervisor/{batch}/base", base)
         return await checkouts.make_checkout(bare, base, self.source(batch))
-
-    async def import_bundle(
-        self, repo: Path, bundle: Path, key: AttemptKey, *, base: str, head: str = "", rescued: bool = False
-    ) -> Imported:
-        """Verify a bundle and bring it home under the attempt's own ref; Hostile, and no trace of it, otherwise."""
-        order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
-        async with self._importing:
-            return await import_bundle(self.bare(repo), order)
-
-    async def take(self, repo: Path, clone: Path, key: AttemptKey, *, base: str) -> Taken:
-        """Bring all the work that lies in an agent's clone home, of whatever size, under the ref for rescued work."""
-        async with self._rescuing:
-            return await take(self.bare(repo), clone, ref_of(key, rescued=True), base)
-
-    async def import_whole(self, repo: Path, bundle: Path, key: AttemptKey, *, base: str) -> Imported:
-        """The same for a bundle that was made where the clone is."""
-        async with self._rescuing:
-            return await import_bundle(
-                self.bare(repo), Order(bundle, ref_of(key, rescued=True), base, rescued=True, whole=True)
-            )
-
-    async def changes(self, repo: Path, base: str, head: str, job: int) -> tuple[Change, ...]:
-        """An agent's commits since the base, oldest first."""
-        return await asyncio.to_thread(read_changes, self.bare(repo), base, head, job)
-
-    async def branch(self, repo: Path, base: str, head: str) -> tuple[BranchCommit, ...]:
-        """An integrator's commits since the base, to be checked."""
-        return await asyncio.to_thread(read_branch, self.bare(repo), base, head)
-
-    async def pick(
-        self,
-        repo: Path,
-        base: str,
-        batch: str,
-        works: Sequence[Work],
-        *,
-        onto: str = "",
-        ranking: Sequence[str] = (),
-        resolutions: Sequence[Resolution] = (),
-    ) -> Integrated:
-        """Pick what qualifies, and keep nothing of it. Again gives the same branch, to the byte."""
-        return await asyncio.to_thread(
-            integrate, self.bare(repo), base, batch, works, onto=onto, ranking=ranking, resolutions=resolutions
-        )
-
-    async def integrate(self, repo: Path, base: str, batch: str, number: int, works: Sequence[Work]) -> Integrated:
-        """Pick what qualifies, and keep the branch under a ref."""
-        result = await self.pick(repo, base, batch, works)
-        await self.keep_integrated(repo, batch, number, result.head)
-        return result
-
-    async def remade(self, repo: Path, base: str, commits: Sequence[Placed]) -> Remade:
-        """What an integrator's branch comes to, commit by commit."""
-        return await asyncio.to_thread(remade, self.bare(repo), base, commits)
-
-    async def held_back(self, repo: Path, commits: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Which commits of a branch can't be reverted alone, and where."""
-        return await asyncio.to_thread(held_back, self.bare(repo), commits)
-
-    async def packages(self, repo: Path, sha: str, paths: Iterable[str]) -> tuple[str, ...]:
-        return await asyncio.to_thread(packages, self.bare(repo), sha, tuple(paths))
-
-    async def keep_integrated(self, repo: Path, batch: str, number: int, head: str) -> None:
-        await git(self.bare(repo), "update-ref", f"refs/supervisor/{batch}/integrated/{number}", head)
 
     async def keep(self, repo: Path, sha: str, ref: str) -> None:
         """Bring a commit of a person's repository home, under a ref of ours."""

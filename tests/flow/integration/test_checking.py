@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from supervisor.flow.integration.checking import BranchCommit, dropped, placed, shape
-from supervisor.flow.integration.work import Change, Unit
+from supervisor.integration.rules.checking import BranchCommit, dropped, placed, shape
+from supervisor.integration.rules.work import Unit
+from supervisor.model.change import Change
 
 BASE, ONE, TWO, THREE, HARD, LATE = ("b" * 40, *(digit * 40 for digit in "12345"))
 #: what the machine has made: tests of two jobs, and a fix

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from supervisor.flow.integration.ledger import change_rows, credited, job_rows
-from supervisor.flow.integration.messages import MAX_DOUBTS, fix_message, squash_message, trailers_in
-from supervisor.flow.integration.ranking import planned, rejection, reordered
-from supervisor.flow.integration.work import Change, Evidence, Picked, Work, brought
+from supervisor.integration.rules.ledger import change_rows, credited, job_rows
+from supervisor.integration.rules.messages import MAX_DOUBTS, fix_message, squash_message, trailers_in
+from supervisor.integration.rules.ranking import planned, rejection, reordered
+from supervisor.integration.rules.work import Evidence, Picked, Work, brought
+from supervisor.model.change import Change
 from supervisor.model.ledger import Fate
 from supervisor.model.publication import ChangeClaim, Outcome
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.flow.integration.judging import questions, repeated
-from supervisor.flow.integration.ledger import ChangeRow
-from supervisor.flow.integration.taking import ON_BRANCH, given_up, ranked, untrue, with_reasons
-from supervisor.flow.integration.work import Change
-from supervisor.model.ledger import Fate
+from supervisor.integration.rules.checking import given_up, ranked, untrue, with_reasons
+from supervisor.integration.rules.ledger import ChangeRow
+from supervisor.integration.rules.questions import questions, repeated
+from supervisor.model.change import Change
+from supervisor.model.ledger import ON_BRANCH, Fate
 
 FATES = [Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY]
 

@@ -1,1 +1,0 @@
-"""Checks what agents claim: by policy on what they changed, and by running it in a clean checkout."""

@@ -1,0 +1,1 @@
+"""Makes branches in a bare repository, without a work tree. Blocking: run it in a thread."""

@@ -1,0 +1,105 @@
+"""Makes the branch of a batch again on another commit, by machine alone: where its base has moved on meanwhile.
+
+Nothing of the batch changes by it: what comes of it is a branch in the person's repository. So it is not journalled;
+each step is remembered on a steps of its own, and asked again after a crash it goes on.
+"""
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.layout import Layout
+from supervisor.errors import GitFailed, Refused, SupervisorError
+from supervisor.flow.so_far import over, so_far
+from supervisor.integration.mechanical import MachinePass
+from supervisor.integration.proving import Prover
+from supervisor.integration.steps import Steps
+from supervisor.model.batch import Batch
+from supervisor.model.ledger import Fate
+from supervisor.ports import Integration
+from supervisor.verification.trials.trial import Trials
+
+SHORT = 12
+#: so long one answer waits for the end
+ANSWER_SECONDS = 2.0
+
+
+class Elsewhere:
+    def __init__(self, layout: Layout) -> None:
+        self._store, self._layout = GitStore(layout.state_dir), layout
+        self._prover = Prover(Trials(self._store, layout.state_dir))
+        self._making: dict[tuple[str, str], asyncio.Task[Integration]] = {}
+
+    async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
+        """What it has come to; asked again, how it stands now. Raises Refused, GitFailed."""
+        if batch.role != "tester":
+            raise Refused(
+                f"batch {batch.id} is of writers: nothing of it is merged", hint="see `supervisorctl tutorial`"
+            )
+        key = (batch.id, sha)
+        began = key not in self._making
+        if began:
+            self._making[key] = asyncio.create_task(self._made(batch, sha))
+        done, _ = await asyncio.wait([self._making[key]], timeout=ANSWER_SECONDS)
+        answer: dict[str, Any] = {"batch": batch.id, "onto": sha, "changed": began, "state": "working"}
+        if not done:
+            return answer
+        try:
+            return answer | {"state": "done"} | _told(batch, await self._making.pop(key))
+        except SupervisorError:
+            raise
+        except Exception as gone:
+            raise Refused(
+                f"the work of batch {batch.id} can't be read any more: {gone}",
+                hint="`[keep]` says for how long work is kept",
+            ) from gone
+
+    async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
+        """What came after a base on the branch that it was taken from, in a sentence; "" for nothing."""
+        return await self._store.moved(Path(repo), start, base, branch)
+
+    async def close(self) -> None:
+        for task in self._making.values():
+            task.cancel()
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+
+    async def _made(self, batch: Batch, sha: str) -> Integration:
+        repo, name = Path(batch.repo), f"onto-{sha[:SHORT]}"
+        steps = Steps(self._layout.batch(batch.id) / "integrations" / name)
+        if (made := await steps.read("result", Integration)) is None:
+            await self._store.keep(repo, sha, f"refs/supervisor/{batch.id}/{name}/start")
+            view = so_far(batch, over(batch))
+            machine = MachinePass(self._store, self._layout, self._prover, sha)
+            done = await machine.pick(view, await machine.works(view, steps))
+            await self._store.pin(repo, done.head, f"refs/supervisor/{batch.id}/{name}/integrated")
+            notes = await steps.read("proved", tuple[str, ...]) or ()
+            made = Integration(done.jobs, head="" if done.head == sha else done.head, notes=notes)
+            await steps.write("result", made)
+        if not made.head:
+            return made
+        try:
+            branch = await self._store.land(repo, made.head, f"supervisor/{batch.id}-{name}")
+        except (GitFailed, Refused) as failed:
+            problem = f"the branch could not be made in {batch.repo}: {failed.message}"
+            return Integration(made.ledger, head=made.head, problems=(problem,), notes=made.notes)
+        return Integration(made.ledger, branch, head=made.head, notes=made.notes)
+
+
+def _told(batch: Batch, made: Integration) -> dict[str, Any]:
+    fates = [row.fate for row in made.ledger.values()]
+    left = [
+        {"job": batch.job_id(job), "ledger": row.fate, "detail": row.detail}
+        for job, row in sorted(made.ledger.items())
+        if row.fate in (Fate.CONFLICT, Fate.REJECTED)
+    ]
+    data = asdict(made)
+    return {
+        "branch": data["branch"] or None,
+        "head": data["head"] or None,
+        "ledger": {fate.value: fates.count(fate) for fate in Fate},
+        "left": left,
+        "problems": list(made.problems),
+        "notes": list(made.notes),
+    }

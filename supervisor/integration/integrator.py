@@ -1,0 +1,86 @@
+"""From a drained batch to a branch in a person's repository, in steps that can each be taken again.
+
+    gather, pick ─► what breaks a test with the rest is left out ─► is judgement wanted? ─► an agent, as job 0
+                                                                          │ no                  │ it is over
+                                                                          ▼                     ▼
+                          landed: a branch, never checked out ◄──── what stands ◄──── its branch is checked
+
+What a step decided is written down before the next one begins, so a crash at any place leads to the same
+branch: picking is deterministic, and what is not, the tests' word and what people do meanwhile, is remembered.
+"""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.layout import Layout
+from supervisor.errors import GitFailed, Refused
+from supervisor.flow.batches import unmerged
+from supervisor.integration.asking import Asking
+from supervisor.integration.branches.picking import Integrated
+from supervisor.integration.branches.standing import held_back
+from supervisor.integration.mechanical import MachinePass
+from supervisor.integration.proving import Prover
+from supervisor.integration.steps import Steps
+from supervisor.integration.taking import Taking
+from supervisor.model.batch import Batch
+from supervisor.model.ledger import HELD_BACK, MOVED
+from supervisor.ports import Integration, Judgement
+from supervisor.verification.trials.trial import Trials
+
+
+class BranchIntegrator:
+    def __init__(self, store: GitStore, layout: Layout, trials: Trials) -> None:
+        self._store, self._layout, self._prover = store, layout, Prover(trials)
+        self._machine = MachinePass(store, layout, self._prover)
+        self._asking = Asking(store, layout)
+        self._taking = Taking(store, layout, self._prover, self._machine)
+
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        steps = Steps(self._layout.integration(batch.id, number))
+        made = await steps.read("result", Integration) or await self._made(batch, number, steps)
+        return made if isinstance(made, Judgement) else await self._landed(batch, number, made)
+
+    async def _made(self, batch: Batch, number: int, steps: Steps) -> Integration | Judgement:
+        works = await self._machine.works(batch, steps)
+        done = await self._machine.pick(batch, works)
+        await self._keep(batch, number, done)
+        if batch.integrator is None and (wanted := await self._asking.judgement(batch, steps, works, done)):
+            return wanted
+        taken = await self._taking.taken(batch, works, done)
+        await self._keep(batch, number, taken.done)
+        proved = await steps.read("proved", tuple[str, ...]) or ()
+        notes = (*taken.notes, *proved, *await self._reverts(batch, taken.done))
+        repo, start, head = Path(batch.repo), batch.submitted_from, taken.done.head
+        if moved := await self._store.moved(repo, start, batch.base, head=head):
+            notes = (f"{MOVED} {moved}", *notes)
+        ledger = {**unmerged(batch), **taken.done.jobs}
+        made = Integration(ledger, head=taken.done.head, problems=taken.problems, notes=notes)
+        await steps.write("result", made)
+        return made
+
+    async def _keep(self, batch: Batch, number: int, done: Integrated) -> None:
+        await self._store.pin(Path(batch.repo), done.head, f"refs/supervisor/{batch.id}/integrated/{number}")
+
+    async def _reverts(self, batch: Batch, done: Integrated) -> list[str]:
+        """Which fixes can't be taken back alone."""
+        fixes = {each.sha: each.subject for each in done.landed if each.job is not None}
+        held = await asyncio.to_thread(held_back, self._store.bare(Path(batch.repo)), done.commits)
+        return [
+            f"{HELD_BACK} {sha[:12]} ({fixes[sha]}): what comes after it stands on it in {', '.join(paths[:5])}"
+            for sha, paths in held.items()
+            if sha in fixes
+        ]
+
+    async def _landed(self, batch: Batch, number: int, made: Integration) -> Integration:
+        """A repository that can't be written is a person's to mend: the branch is kept in ours all the same."""
+        if made.head == batch.base:
+            return replace(made, head="")
+        try:
+            branch = await self._store.land_once(Path(batch.repo), made.head, batch.id, number)
+        except (GitFailed, Refused) as failed:
+            later = f"`supervisorctl work {batch.id} --take` makes it"
+            problem = f"the branch could not be made in {batch.repo}: {failed.message}; {later}"
+            return replace(made, problems=(*made.problems, problem))
+        return replace(made, branch=branch)

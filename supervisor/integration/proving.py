@@ -1,0 +1,124 @@
+"""Runs tests on a branch that is being made, and finds what must be left out of it so that they pass.
+
+Theory of operation. Work that was verified by itself can break a test together with other work. So tests run on the
+whole branch, in a clean checkout: those that were seen to pass, and those of the packages it touches. Where one
+fails, also when it is run by itself, the shortest beginning of the branch that fails is looked for by halves, and
+what comes last in it is left out: it is this that breaks what fails there, and what came before had the better rank.
+Then all is asked again. What fails on nothing at all is no fault of the branch.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+
+from supervisor.integration.suites import Suites, holds
+from supervisor.model.batch import Batch
+from supervisor.verification.trials.trial import Trial, Trials, Unready
+
+#: so many tests that failed with the others are tried by themselves
+MOST_ALONE = 20
+#: so much is left out one by one; where more breaks, nothing is proved
+MOST_LEFT_OUT = 25
+MOST_NAMED = 3
+
+#: why each of the tests that fail does
+type Failures = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A branch as it would be."""
+
+    head: str
+    #: what must pass on it, because it was seen to pass
+    tests: Collection[str]
+    #: what else must not fail that passes at its start: arguments for pytest, () for all that there is; None: nothing
+    suite: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof[T: Hashable]:
+    #: what can't be kept, each with the reason
+    out: dict[T, str] = field(default_factory=dict)
+    #: what was run beside, and what was not
+    notes: tuple[str, ...] = ()
+
+
+class Prover:
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+
+    async def proved[T: Hashable](
+        self, batch: Batch, items: Sequence[T], made_of: Callable[[Sequence[T]], Awaitable[Candidate]]
+    ) -> Proof[T]:
+        if not items:
+            return Proof()
+        asked = _Asked(self._trials, batch, (await made_of([])).head)
+
+        async def failures(of: Sequence[T], only: Collection[str] | None = None) -> Failures:
+            return await asked.failures(await made_of(of), only)
+
+        kept, out = list(items), dict[T, str]()
+        if not (failing := await failures(kept)):
+            return Proof(out, asked.suites.notes)
+        innocent = await failures([], failing)
+        while failing := {test: why for test, why in failing.items() if test not in innocent}:
+            if not kept or len(out) == MOST_LEFT_OUT:
+                return Proof(out | dict.fromkeys(kept, "too much of the branch fails together"), asked.suites.notes)
+            low, high, broken = 0, len(kept), failing
+            while high - low > 1:
+                middle = (low + high) // 2
+                found = await failures(kept[:middle], failing)
+                low, high, broken = (low, middle, found) if found else (middle, high, broken)
+            out[kept.pop(high - 1)] = _reason({test: why for test, why in broken.items() if test not in innocent})
+            failing = await failures(kept)
+        return Proof(out, asked.suites.notes)
+
+
+class _Asked:
+    """The tests of one proof."""
+
+    def __init__(self, trials: Trials, batch: Batch, start: str) -> None:
+        self._trials, self._batch = trials, batch
+        self.suites = Suites(trials, batch, start)
+
+    async def failures(self, candidate: Candidate, only: Collection[str] | None) -> Failures:
+        """Of `only` these, or of all that there is to ask."""
+        tests = [test for test in candidate.tests if only is None or test in only]
+        beside = [test for test in only or () if test in self.suites.broken]
+        suite = candidate.suite if only is None and candidate.head != self.suites.start else None
+        if not tests and not beside and suite is None:
+            return {}
+        name = f"{self._batch.id}-integration-{os.urandom(4).hex()}"
+        try:
+            async with self._trials.trial(self._batch, candidate.head, name) as trial:
+                if suite is not None:
+                    beside, tests = await self.suites.broken_on(trial, suite, tests)
+                return await self._failing(trial, list(dict.fromkeys([*tests, *beside])))
+        except Unready as unready:
+            return dict.fromkeys([*tests, *beside], str(unready))
+
+    async def _failing(self, trial: Trial, tests: Sequence[str]) -> Failures:
+        if not tests:
+            return {}
+        together = await trial.run(*tests, times=self._batch.cases_in(tests))
+        suspects = [test for test in tests if not holds(together, test)]
+        failing = dict.fromkeys(suspects[MOST_ALONE:], "it fails with the others")
+        for test in suspects[:MOST_ALONE]:
+            alone = await trial.run(test, times=self._batch.cases_in([test]))
+            if not alone.cases and "[" in test:  # its parameters have other names now
+                whole = test.partition("[")[0]
+                alone = await trial.run(whole, times=self._batch.cases_in([whole]))
+                if holds(alone, whole):
+                    continue
+            if not holds(alone, test):
+                failing[test] = alone.why_not
+        return failing
+
+
+def _reason(failing: Failures) -> str:
+    """What it breaks, and the first of it in full."""
+    (test, why), *others = sorted(failing.items())
+    named = ", ".join(other for other, _ in others[:MOST_NAMED])
+    more = f" (and {len(others)} more: {named}{', …' if len(others) > MOST_NAMED else ''})" if others else ""
+    return f"breaks {test} on the branch{more}: {why}"

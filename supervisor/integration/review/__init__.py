@@ -1,0 +1,1 @@
+"""Offers a branch to people for review."""

@@ -1,0 +1,102 @@
+"""What became of each change and each job. Every change has one row, every job has one, and they agree."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from supervisor.integration.rules.work import Picked, Work
+from supervisor.model.change import Change
+from supervisor.model.ledger import Fate, LedgerRow
+
+MAX_NAMED = 3
+RESOLVED = "a conflict that the integrator resolved"
+
+#: the best of its changes' fates is the job's
+_BEST_FIRST = (Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    change: Change
+    fate: Fate
+    detail: str = ""
+    #: what it has become on the branch
+    commit: str = ""
+    #: for a conflict: where, and the changes picked before that touch the same paths
+    paths: tuple[str, ...] = ()
+    rivals: tuple[Change, ...] = ()
+
+
+def change_rows(
+    picks: Iterable[Picked], rejected: Mapping[str, str], works: Iterable[Work], commits: Mapping[str, str]
+) -> tuple[ChangeRow, ...]:
+    """A row for every change of every work. `commits`: for a change on the branch, the commit that holds it."""
+    rows: dict[str, ChangeRow] = {}
+    for picked in picks:
+        detail = _detail(picked)
+        for change in picked.changes:
+            commit = commits.get(change.sha, "")
+            rows[change.sha] = ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
+    ordered = []
+    for work in sorted(works, key=lambda work: work.job):
+        for change in work.changes:
+            left_out = ChangeRow(change, Fate.REJECTED, rejected.get(change.sha, ""))
+            ordered.append(rows.get(change.sha, left_out))
+    return tuple(ordered)
+
+
+def job_rows(
+    works: Iterable[Work], rows: Sequence[ChangeRow], doubts: Mapping[int, tuple[str, ...]] | None = None
+) -> dict[int, LedgerRow]:
+    """A row for every job: one that brings no change is empty, or rejected with the reason. `doubts`: what merging
+    has made of a job's work, where it is not there as it was verified."""
+    by_job: dict[int, list[ChangeRow]] = {}
+    for row in rows:
+        by_job.setdefault(row.change.job, []).append(row)
+    return {work.job: _job_row(work, by_job.get(work.job, []), (doubts or {}).get(work.job, ())) for work in works}
+
+
+def _detail(picked: Picked) -> str:
+    named = [f"{rival.sha} of job {rival.job}" for rival in picked.rivals]
+    more = [f"{len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
+    rivals = ", ".join(named[:MAX_NAMED] + more)
+    match picked.fate:
+        case Fate.CONFLICT:
+            with_whom = f" with {rivals}" if rivals else " with the base"
+            return f"conflicts in {', '.join(picked.paths)}{with_whom}"
+        case Fate.DUPLICATE if (there := picked.holder) is not None:
+            same = [change.patch_id for change in picked.changes] == [there.patch_id]
+            return f"{'the same as' if same else 'all of it was done by'} {there.sha} of job {there.job}"
+        case Fate.DUPLICATE:
+            return "all of it is there already"
+        case Fate.EMPTY:
+            return "it changes nothing"
+        case Fate.MERGED if picked.resolved:
+            return RESOLVED
+    return ""
+
+
+def _job_row(work: Work, rows: list[ChangeRow], doubts: tuple[str, ...]) -> LedgerRow:
+    if not rows:
+        return LedgerRow(Fate.REJECTED if work.rejected else Fate.EMPTY, work.rejected)
+    fate = min((row.fate for row in rows), key=_BEST_FIRST.index)
+    on_branch = fate in (Fate.MERGED, Fate.DUPLICATE)
+    details = dict.fromkeys([*(row.detail for row in rows if row.detail), *(doubts if on_branch else ())])
+    commits = dict.fromkeys(row.commit or row.change.sha for row in rows)
+    return LedgerRow(fate, "; ".join(details), tuple(commits), doubts if on_branch else ())
+
+
+def credited(picks: Iterable[Picked]) -> tuple[tuple[Change, str], ...]:
+    """Each change that is on the branch, with the merged one whose commit holds it: a duplicate is credited where it
+    was done."""
+    found: dict[str, str] = {}
+    named: list[tuple[Change, str]] = []
+    for picked in picks:
+        for change in picked.changes:
+            if picked.fate is Fate.MERGED:
+                found[change.sha] = change.sha
+            elif picked.fate is Fate.DUPLICATE and picked.holder is not None:
+                found[change.sha] = found[picked.holder.sha]
+            else:
+                continue
+            named.append((change, found[change.sha]))
+    return tuple(named)

@@ -1,0 +1,104 @@
+"""Which changes qualify, what goes in together, and in which order."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from supervisor.integration.rules.work import Unit, Work
+from supervisor.model.change import IMPLEMENTATION, Change
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One unit for each job that qualifies."""
+
+    #: in the order of their jobs: so their tests are squashed
+    units: tuple[Unit, ...]
+    #: those with fixes, the most useful first
+    ranked: tuple[Unit, ...]
+    #: why a change was left out, by its commit
+    rejected: dict[str, str]
+
+    @property
+    def jobs(self) -> tuple[int, ...]:
+        """In the order in which they are picked: what comes later has the worse rank."""
+        only_tests = (unit.job for unit in self.units if not unit.fixes)
+        return (*only_tests, *(unit.job for unit in self.ranked))
+
+
+def planned(works: Iterable[Work]) -> Plan:
+    """The same plan for the same works, in whatever order they come."""
+    rejected: dict[str, str] = {}
+    units: list[Unit] = []
+    for work in sorted(works, key=lambda work: work.job):
+        out = _left_out(work)
+        rejected |= out
+        if kept := tuple(change for change in work.changes if change.sha not in out):
+            without = {path for change in work.changes if change.sha in out for path in change.paths}
+            units.append(_unit(work, kept, frozenset(without)))
+    makers = _makers(units)
+    fixing = [unit for unit in units if unit.fixes]
+    return Plan(tuple(units), tuple(sorted(fixing, key=lambda unit: _rank(unit, makers))), rejected)
+
+
+def reordered(plan: Plan, shas: Sequence[str]) -> tuple[Unit, ...]:
+    """The ranked units as a list of changes has them, best first; what it does not name keeps its place after."""
+    places = {sha: place for place, sha in reversed(list(enumerate(shas)))}
+
+    def place(unit: Unit) -> int:
+        return min((places[fix.sha] for fix in unit.fixes if fix.sha in places), default=len(shas))
+
+    return tuple(sorted(plan.ranked, key=place))
+
+
+def rejection(work: Work, change: Change) -> str:
+    """Why this change may not go in; "" if it may."""
+    if work.rejected:
+        return work.rejected
+    if work.errored:
+        return "its agent says that it ended in an error"
+    if work.passing_before and work.passing_after is False:
+        return "its test passed before and fails after it"
+    if change.kind in work.failed_kinds:
+        return "its agent says that it failed"
+    return ""
+
+
+def _left_out(work: Work) -> dict[str, str]:
+    """A job's work was verified as a whole. Only what is no implementation, in files of its own, can stay behind."""
+    out = {change.sha: why for change in work.changes if (why := rejection(work, change))}
+    kept = [change for change in work.changes if change.sha not in out]
+    if not out or not kept:
+        return out
+    shared = {path for change in kept for path in change.paths}
+    for change in work.changes:
+        if change.sha in out and not (change.is_test and shared.isdisjoint(change.paths)):
+            why = f"it goes with {change.sha}, of which its agent says that it failed"
+            return out | {each.sha: why for each in kept}
+    return out
+
+
+def _unit(work: Work, kept: tuple[Change, ...], without: frozenset[str]) -> Unit:
+    """Tests and fixes that share a file can't be told apart: then all stay in the job's own order."""
+    tests = tuple(change for change in kept if change.is_test)
+    fixes = tuple(change for change in kept if not change.is_test)
+    fixed = {path for change in fixes for path in change.paths}
+    if any(not fixed.isdisjoint(change.paths) for change in tests):
+        tests, fixes = (), kept
+    return Unit(work.job, work.head, tests, fixes, without)
+
+
+def _makers(units: Iterable[Unit]) -> dict[str, set[int]]:
+    """Which jobs make a fix that looks the same. A hint for the rank: what is the same is seen when it is picked."""
+    makers: dict[str, set[int]] = {}
+    for unit in units:
+        for fix in unit.fixes:
+            makers.setdefault(fix.patch_id, set()).add(unit.job)
+    return makers
+
+
+def _rank(unit: Unit, makers: dict[str, set[int]]) -> tuple[bool, int, int, int]:
+    """Labelled fixes first; then what the most jobs found; then what touches the least; then by job."""
+    labelled = any(fix.kind == IMPLEMENTATION for fix in unit.fixes)
+    found = max(len(makers[fix.patch_id]) for fix in unit.fixes)
+    paths = {path for fix in unit.fixes for path in fix.paths}
+    return (not labelled, -found, len(paths), unit.job)

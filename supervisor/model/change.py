@@ -1,0 +1,28 @@
+"""A change: one commit of an agent, with its kind."""
+
+from dataclasses import dataclass
+
+#: squashed into one commit; any other kind gets a commit of its own
+TEST_KINDS = frozenset({"FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC"})
+IMPLEMENTATION = "FIX_IMPL"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One commit of an agent."""
+
+    job: int
+    sha: str
+    #: from the subject's `[KIND]`; "" if it has none
+    kind: str
+    #: without the kind; one printable line
+    subject: str
+    paths: tuple[str, ...]
+    #: the same for the same edit, wherever it stands in its files; whitespace counts
+    patch_id: str
+    #: the same for the same lines, added and removed in whatever file; "" where there are none
+    alike_id: str = ""
+
+    @property
+    def is_test(self) -> bool:
+        return self.kind in TEST_KINDS

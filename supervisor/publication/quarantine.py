@@ -1,0 +1,47 @@
+"""The only way in for agents' commits: checked and kept under the attempt's own ref, or refused without a trace."""
+
+import asyncio
+from pathlib import Path
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.model.attempt import AttemptKey, ref_of
+from supervisor.publication.importing import Imported, Order, import_bundle, room_for
+from supervisor.publication.taking import Taken, take
+
+#: each may take two gigabytes, if a bundle is a bomb
+IMPORTS_AT_ONCE = 2
+RESCUES_AT_ONCE = 2
+
+
+class Quarantine:
+    """Raises Hostile where it refuses, GitFailed where git does not work."""
+
+    def __init__(self, store: GitStore) -> None:
+        self._store = store
+        self._importing = asyncio.Semaphore(IMPORTS_AT_ONCE)
+        #: a large one takes minutes, and holds up no publication
+        self._rescuing = asyncio.Semaphore(RESCUES_AT_ONCE)
+
+    async def import_bundle(
+        self, repo: Path, bundle: Path, key: AttemptKey, *, base: str, head: str = "", rescued: bool = False
+    ) -> Imported:
+        """Verify a bundle and bring it home under the attempt's own ref; Hostile, and no trace of it, otherwise."""
+        order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
+        async with self._importing:
+            return await import_bundle(self._store.bare(repo), order)
+
+    async def take(self, repo: Path, clone: Path, key: AttemptKey, *, base: str) -> Taken:
+        """Bring all the work that lies in an agent's clone home, of whatever size, under the ref for rescued work."""
+        async with self._rescuing:
+            return await take(self._store.bare(repo), clone, ref_of(key, rescued=True), base)
+
+    async def import_whole(self, repo: Path, bundle: Path, key: AttemptKey, *, base: str) -> Imported:
+        """The same for a bundle that was made where the clone is."""
+        async with self._rescuing:
+            return await import_bundle(
+                self._store.bare(repo), Order(bundle, ref_of(key, rescued=True), base, rescued=True, whole=True)
+            )
+
+    async def room(self, repo: Path) -> int:
+        """How many bytes a bundle may have: it lies here once as it came and once as it is kept."""
+        return (await asyncio.to_thread(room_for, self._store.bare(repo))).size // 2

@@ -1,0 +1,1 @@
+"""Checks what agents claim: by rules on what they changed, and by running it in clean checkouts."""

@@ -1,0 +1,278 @@
+"""Small and drastic faults of Python code, where a test has reached it: what a test that can fail should notice.
+
+Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else.
+Small ones change one place: a condition, a comparison, a constant, a returned value, a call that is left out.
+
+Run as a program it reads a question on stdin, writes the faulty files into a folder, and prints what they are. It
+parses hostile code, so it is run in a process of its own.
+"""
+
+import ast
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from supervisor.verification.evidence.spots import Spot, spots
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LIE = "_said_otherwise"
+_LIE = f"""
+def {LIE}(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    if isinstance(value, str):
+        return value[::-1] + "?"
+    if isinstance(value, bytes):
+        return value[::-1] + b"?"
+    if isinstance(value, (list, tuple, set, frozenset, dict)) and type(value).__module__ == "builtins":
+        return type(value)()
+    return value
+"""
+LATER = "_said_otherwise_later"
+_LATER = f"""
+def {LATER}(function):
+    import functools
+    import re
+
+    first = []
+
+    @functools.wraps(function)
+    def answered(*args, **named):
+        try:
+            asked = re.sub("0x[0-9a-f]+", "", repr((args, sorted(named.items()))))
+        except Exception:
+            asked = ""
+        first[:] = first or [asked]
+        answer = function(*args, **named)
+        return answer if asked == first[0] else {LIE}(answer)
+
+    return answered
+"""
+#: what says something without returning it, by the last part of its name
+SPEAKING = ("print", "write", "echo", "secho", "writelines")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    path: str
+    text: str
+    #: lines within functions, or of a program's own module, that the test has reached
+    reached: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    codes: tuple[Code, ...]
+    #: at most so many small ones
+    most: int
+    #: an empty folder for the faulty files
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    #: `tool/cli.py:12 returns None`
+    label: str
+    is_drastic: bool
+    #: the repository's files, and where their faulty content is
+    files: Mapping[str, str]
+
+
+# --- drastic
+
+
+class _Everywhere(ast.NodeTransformer):
+    """Gives every function that was reached another body."""
+
+    def __init__(self, reached: frozenset[int], change: Callable[[list[ast.stmt]], list[ast.stmt]]) -> None:
+        self.reached, self.change = reached, change
+        self.count = 0
+
+    def function[T: (ast.FunctionDef, ast.AsyncFunctionDef)](self, node: T) -> T:
+        if is_reached(node, self.reached):
+            self.count += 1
+            node.body = self.change(node.body)
+        return node
+
+    visit_FunctionDef = function  # noqa: N815
+    visit_AsyncFunctionDef = function  # noqa: N815
+
+
+class _Otherwise(ast.NodeTransformer):
+    """Alters what is returned or printed at lines that were reached."""
+
+    def __init__(self, reached: frozenset[int]) -> None:
+        self.reached = reached
+        self.count = 0
+
+    def lie(self, value: ast.expr) -> ast.expr:
+        self.count += 1
+        return ast.Call(ast.Name(LIE, ast.Load()), [value], [])
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        self.generic_visit(node)
+        if node.value is not None and node.lineno in self.reached:
+            node.value = self.lie(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        speaks = name in SPEAKING and node.args and not isinstance(node.args[0], ast.Starred)
+        if speaks and node.lineno in self.reached:
+            node.args[0] = self.lie(node.args[0])
+        return node
+
+
+class _Later(ast.NodeTransformer):
+    """Functions that answer otherwise when they are asked something else than at first."""
+
+    def __init__(self, reached: frozenset[int]) -> None:
+        self.reached = reached
+        self.count = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        given = node.args.args or node.args.posonlyargs or node.args.kwonlyargs or node.args.vararg
+        if given and not node.name.startswith("__") and is_reached(node, self.reached) and _answers(node):
+            self.count += 1
+            node.decorator_list.append(ast.Name(LATER, ast.Load()))
+        return node
+
+
+def _answers(node: ast.FunctionDef) -> bool:
+    each = list(ast.walk(node))
+    if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in each):
+        return False
+    return any(isinstance(inner, ast.Return) and inner.value is not None for inner in each)
+
+
+def is_reached(node: ast.FunctionDef | ast.AsyncFunctionDef, reached: frozenset[int]) -> bool:
+    first = node.body[0].lineno
+    return any(line in reached for line in range(first, (node.end_lineno or first) + 1))
+
+
+def _raises(body: list[ast.stmt]) -> list[ast.stmt]:
+    return ast.parse('raise SystemError("it is broken")').body
+
+
+def _returns(body: list[ast.stmt]) -> list[ast.stmt]:
+    return ast.parse("pass").body
+
+
+def _is_program(tree: ast.Module, reached: frozenset[int]) -> bool:
+    """Whether lines outside of functions were reached: of a module these are noted when it is the program."""
+    return any(
+        each.lineno in reached
+        for each in tree.body
+        if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
+    )
+
+
+def _begin(tree: ast.Module) -> int:
+    """Where the first statement may stand: behind the docstring and what comes from the future."""
+    place = int(ast.get_docstring(tree) is not None)
+    while place < len(tree.body) and getattr(tree.body[place], "module", "") == "__future__":
+        place += 1
+    return place
+
+
+def _drastic(code: Code, kind: str) -> str | None:
+    """The file with this done to all that was reached; None: nothing of it is touched."""
+    tree = ast.parse(code.text)
+    if kind == LATER_ON:
+        later = _Later(code.reached)
+        later.visit(tree)
+        count, start = later.count, ast.parse(_LIE + _LATER).body
+    elif kind == "says something else":
+        altered = _Otherwise(code.reached)
+        altered.visit(tree)
+        count, start = altered.count, ast.parse(_LIE).body
+    else:
+        everywhere = _Everywhere(code.reached, _raises if kind == "raises" else _returns)
+        everywhere.visit(tree)
+        is_program = _is_program(tree, code.reached)
+        ending = 'raise SystemError("it is broken")' if kind == "raises" else "raise SystemExit(0)"
+        count, start = everywhere.count + is_program, ast.parse(ending).body if is_program else []
+    if not count:
+        return None
+    place = _begin(tree)
+    tree.body[place:place] = start
+    return _text(tree)
+
+
+# --- small
+
+
+def _small(code: Code) -> Iterator[tuple[Code, int, Spot]]:
+    for number, spot in enumerate(spots(ast.parse(code.text), code.reached)):
+        yield code, number, spot
+
+
+def _with(code: Code, number: int) -> str:
+    """The file with the spot of this number changed."""
+    tree = ast.parse(code.text)
+    for each, spot in enumerate(spots(tree, code.reached)):
+        if each == number:
+            spot.change()
+            break
+    return _text(tree)
+
+
+def _text(tree: ast.Module) -> str:
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+# --- all of them
+
+DRASTIC = ("raises", "does nothing", "says something else")
+#: an honest test may ask once: this is none of the drastic ones
+LATER_ON = "says something else when it is asked something else"
+
+
+def faults(codes: tuple[Code, ...], most: int) -> Iterator[tuple[str, bool, dict[str, str]]]:
+    """Drastic ones first; of the small ones some, spread over all that was reached, the same for the same code."""
+    readable = [code for code in codes if code.reached and _is_readable(code)]
+    for kind in (*DRASTIC, LATER_ON):
+        files = {code.path: text for code in readable if (text := _drastic(code, kind)) is not None}
+        if files:
+            yield f"all that was reached {kind}", kind in DRASTIC, files
+    small = [each for code in readable for each in _small(code)]
+    small.sort(key=lambda each: hashlib.sha256(f"{each[0].path}\0{each[2].line}\0{each[2].what}".encode()).digest())
+    taken: set[tuple[str, int]] = set()
+    for code, number, spot in small:
+        if len(taken) < most and (code.path, spot.line) not in taken:
+            taken.add((code.path, spot.line))
+            yield f"{code.path}:{spot.line} {spot.what}", False, {code.path: _with(code, number)}
+
+
+def _is_readable(code: Code) -> bool:
+    try:
+        ast.parse(code.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
+    found: list[Fault] = []
+    for label, is_drastic, files in faults(wanted.codes, wanted.most):
+        kept: dict[str, str] = {}
+        for path, text in files.items():
+            file = Path(wanted.into) / f"{len(found)}-{len(kept)}"
+            file.write_text(text, errors="surrogateescape")
+            kept[path] = str(file)
+        found.append(Fault(label[:200].encode(errors="replace").decode(), is_drastic, kept))
+    sys.stdout.write(msgspec.json.encode(found).decode())
+
+
+if __name__ == "__main__":
+    main()

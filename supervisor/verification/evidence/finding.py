@@ -1,0 +1,40 @@
+"""Has faults found in what a test has reached, in a process of its own: it parses hostile code."""
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from supervisor.verification.evidence import faults
+from supervisor.verification.evidence.contents import Contents
+from supervisor.verification.evidence.seen import Seen
+from supervisor.verification.trials.running import environment, run
+
+DEADLINE = 60.0
+MAX_FILE = 2**19
+_BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && ulimit -f 65536 && exec "$@"'
+
+
+async def find(seen: Seen, texts: Contents, folder: Path, most: int) -> list[faults.Fault]:
+    """Drastic ones first; at most so many small ones. Their files lie in the folder."""
+    into = folder / f"faults-{os.urandom(4).hex()}"
+    into.mkdir()
+    codes = tuple(
+        faults.Code(path, content.data.decode(errors="surrogateescape"), seen.lines.get(path, frozenset()))
+        for path, content in texts.items()
+        if content is not None and content.kind != "link" and _is_text(content.data)
+    )
+    if not codes:
+        return []
+    asked = msgspec.json.encode(faults.Wanted(codes, most, str(into)))
+    program = ["sh", "-c", _BOUNDS, "sh", sys.executable, "-I", "-m", faults.__name__]
+    ended = await run(program, cwd=into, env=environment(into, into, {}), timeout=DEADLINE, stdin=asked)
+    try:
+        return msgspec.json.decode(ended.tail, type=list[faults.Fault]) if ended.code == 0 else []
+    except msgspec.MsgspecError:
+        return []
+
+
+def _is_text(data: bytes) -> bool:
+    return len(data) <= MAX_FILE and b"\0" not in data

@@ -1,0 +1,58 @@
+"""Ignorance: the work must do the same for who does not test it.
+
+The test runs once more while what tells a test from a user's run is hidden from the implementation. Where it fails
+then, it is asked who had looked: the work itself, or the test, which may.
+"""
+
+from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.evidence.seen import Sign
+
+
+async def ask(inquiry: Inquiry) -> Shown:
+    """The first run also notes what the test uses."""
+    hidden = await inquiry.experiment(None, "reach", "hide")
+    inquiry.after = await inquiry.seen(hidden)
+    if hidden.passed:
+        return Shown(doubts=_curious(inquiry, inquiry.after.asked), settles=("ignorance",))
+    seen = await inquiry.experiment(None, "reach")
+    if not seen.passed:
+        inquiry.after = None
+        return Shown(doubts=(f"its test fails while it is watched, so there is no evidence: {seen.why_not}",))
+    inquiry.after = await inquiry.seen(seen)
+    # A golden file may name the program: by that alone nobody is a liar.
+    again = await inquiry.experiment(None, "reach", "hide but the name")
+    if again.passed or await _needed_it_before(inquiry):
+        return Shown()
+    signs = (await inquiry.seen(again)).asked
+    if own := [sign for sign in signs if sign.path and not inquiry.is_test(sign.path)]:
+        return Shown(refusal=f"ignorance: it works only while it is tested: {_named(own[0])}")
+    if asked := [sign for sign in signs if sign.was_hidden]:
+        return Shown(doubts=(f"its test fails without the environment of tests: {_named(asked[0])}",))
+    return Shown(refusal=f"ignorance: it works only while it is tested, and else {again.why_not}")
+
+
+async def _needed_it_before(inquiry: Inquiry) -> bool:
+    """Whether the base passes its test, and fails it in the same way."""
+    base = inquiry.as_before(*inquiry.base)
+    if not (await inquiry.experiment(base)).passed:
+        return False
+    return not (await inquiry.experiment(base, "hide but the name")).passed
+
+
+def _curious(inquiry: Inquiry, signs: tuple[Sign, ...]) -> tuple[str, ...]:
+    """Changed files of the implementation that ask what they did not ask before."""
+    changed = set(inquiry.implementation)
+    return tuple(
+        f"{_named(sign)}, as if to know whether it is tested"
+        for sign in signs
+        if sign.path in changed and sign.what.split()[0] not in _text(inquiry, sign.path)
+    )[:3]
+
+
+def _text(inquiry: Inquiry, path: str) -> str:
+    before = inquiry.base[path]
+    return before.data.decode(errors="replace") if before is not None else ""
+
+
+def _named(sign: Sign) -> str:
+    return f"{sign.path or 'a plugin'}:{sign.line} looks for {sign.what}"

@@ -1,0 +1,166 @@
+"""A claim that is under question, and the experiments that are made on it: runs of its test under other conditions.
+
+All of them happen in the one trial of the claim, each in a fresh copy of its checkout, with some files as they were
+at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from supervisor.model.batch import Batch
+from supervisor.model.evidence import Necessity, Reach, Strength
+from supervisor.model.job import Job
+from supervisor.verification.evidence.contents import Contents, contents, put
+from supervisor.verification.evidence.seen import Seen, read_seen
+from supervisor.verification.rules.policy import is_test_path, kind_of
+from supervisor.verification.trials.runs import Instruments, Run
+from supervisor.verification.trials.trial import Trial
+
+#: what every claim may take, however fast its test is
+LEAST_SECONDS = 10.0
+#: an experiment may take so many times as long as the test, and so much more
+SLOWER, AND_SECONDS = 5.0, 10.0
+
+type Probe = Literal["reach", "hide", "hide but the name"]
+_PROBES = files("supervisor.verification.evidence") / "probes"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the answer to one question comes to."""
+
+    evidence: Reach | Strength | Necessity | None = None
+    doubts: tuple[str, ...] = ()
+    #: why the claim can't be true; it begins with the name of the question
+    refusal: str = ""
+    #: which doubts of policy it answers: the name of the question, or the files that they are about
+    settles: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Inquiry:
+    batch: Batch
+    job: Job
+    trial: Trial
+    #: plain runs of its test, all of them green
+    runs: list[Run]
+    #: its file at the base, and now
+    file_before: Run | None
+    file_after: Run | None
+    #: what has changed: as it was at the base
+    base: Contents
+    #: all files of the commit
+    files: frozenset[str]
+    bare: Path
+    #: policy doubts that its test still checks what it checked
+    is_doubted: bool = False
+    spent: float = 0.0
+    #: what the test used, as the work has it; None: it could not be watched
+    after: Seen | None = None
+    #: the test as it was, on the implementation as it is now
+    old: Run | None = None
+    #: the test as it is now, on the implementation as it was
+    undone: Run | None = None
+
+    # --- what changed
+
+    @property
+    def test(self) -> str:
+        return self.job.test
+
+    @property
+    def file(self) -> str:
+        return self.test.partition("::")[0]
+
+    def is_test(self, path: str) -> bool:
+        return is_test_path(path, self.test)
+
+    @property
+    def tests(self) -> list[str]:
+        """Changed files that belong to the tests."""
+        return [path for path in self.base if self.is_test(path)]
+
+    @property
+    def implementation(self) -> list[str]:
+        """Changed files that are neither tests nor documentation."""
+        return [path for path in self.base if kind_of("", (path,), self.test) == "FIX_IMPL"]
+
+    def as_before(self, *paths: str) -> Contents:
+        return {path: self.base[path] for path in paths}
+
+    async def now(self, *paths: str) -> Contents:
+        return await asyncio.to_thread(contents, self.bare, self.job.head, paths)
+
+    def used(self, seen: Seen) -> Seen:
+        """Of the repository, tests left out."""
+        return seen.only(frozenset(path for path in self.files | self.base.keys() if not self.is_test(path)))
+
+    @property
+    def prepared(self) -> Path:
+        """The checkout that each run gets a copy of."""
+        places = self.trial.places
+        return self.trial.prepared / places.checkout.relative_to(places.home)
+
+    # --- time
+
+    @property
+    def seconds(self) -> float:
+        """What the test takes."""
+        return max(run.seconds for run in self.runs)
+
+    @property
+    def allowance(self) -> float:
+        factor = self.batch.profile.evidence_factor
+        return max(LEAST_SECONDS, factor * sum(run.seconds for run in self.runs))
+
+    @property
+    def is_spent(self) -> bool:
+        return self.spent >= self.allowance
+
+    # --- experiments
+
+    async def experiment(
+        self,
+        changed: Contents | None = None,
+        *probes: Probe,
+        before: Callable[[Path], None] | None = None,
+        nodes: tuple[str, ...] = (),
+    ) -> Run:
+        """One run, with these files in place of the work's."""
+
+        def prepare(checkout: Path) -> None:
+            put(checkout, changed or {})
+            if before is not None:
+                before(checkout)
+
+        usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
+        most = max(self.batch.cases_of(self.job.number), len(nodes))
+        times = min(most, (SLOWER * usual + AND_SECONDS) / self.batch.profile.test_timeout_seconds)
+        instruments = Instruments(plugins=self._plugins(probes), before=prepare)
+        run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
+        self.spent += run.seconds
+        return run
+
+    async def seen(self, run: Run) -> Seen:
+        return self.used(await asyncio.to_thread(read_seen, run.folder / "plugins"))
+
+    def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        if "reach" in probes:
+            found |= {"_reaching_probe": _source("reaching"), "sitecustomize": _source("starting")}
+        if hiding := [each for each in probes if each != "reach"]:
+            tests = sorted(path for path in self.files if path.endswith(".py") and self.is_test(path))
+            found["_hiding_probe"] = (
+                _source("hiding")
+                .replace("TESTS: frozenset[str] = frozenset()", f"TESTS: frozenset[str] = frozenset({tests!r})")
+                .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
+            )
+        return found
+
+
+def _source(probe: str) -> str:
+    return (_PROBES / f"{probe}.py").read_text()

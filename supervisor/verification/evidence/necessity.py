@@ -1,0 +1,59 @@
+"""Necessity: each file of a fix is needed for the verdict. Left out, the test fails; or it is named.
+
+All are left out at first, which also shows that the test catches the defect. Of many files groups are tried before
+single ones.
+"""
+
+from collections.abc import Sequence
+
+from supervisor.model.evidence import Necessity
+from supervisor.verification.evidence.inquiry import Inquiry, Shown
+
+#: more files are tried in so many groups at first
+FEW = 4
+
+
+async def ask(inquiry: Inquiry) -> Shown:
+    if not (paths := inquiry.implementation):
+        return Shown()
+    if inquiry.undone is None:
+        inquiry.undone = await inquiry.experiment(inquiry.as_before(*paths))
+    if inquiry.undone.passed:
+        named = _named(paths)
+        doubt = f"its test passes without {named}, too: nothing shows what {_this(paths)} for"
+        return Shown(Necessity(unexplained=tuple(paths)), (doubt,))
+    if len(paths) == 1:
+        return Shown(Necessity(needed=tuple(paths)), settles=tuple(paths))
+    needed, unexplained = await _sorted(inquiry, paths)
+    left = [path for path in paths if path not in (*needed, *unexplained)]
+    not_tried = f"no time was left for {_named(left)}" if left else ""
+    doubts = (f"its test passes without {_named(unexplained)}, too: nothing shows what {_this(unexplained)} for",)
+    shown = Necessity(tuple(needed), tuple(unexplained), not_tried)
+    return Shown(shown, doubts if unexplained else (), settles=tuple(needed))
+
+
+async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is needed, and what is not."""
+    size = max(1, -(-len(paths) // FEW))
+    groups = [list(paths[start : start + size]) for start in range(0, len(paths), size)]
+    needed: list[str] = []
+    unexplained: list[str] = []
+    while groups and not inquiry.is_spent:
+        group = groups.pop(0)
+        # Together with what is known not to matter: of two files that do the same, one is needed.
+        if (await inquiry.experiment(inquiry.as_before(*group, *unexplained))).passed:
+            unexplained += group
+        elif len(group) == 1:
+            needed += group
+        else:
+            groups += [[path] for path in group]
+    return needed, unexplained
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"{', '.join(paths[:3])}{more}"
+
+
+def _this(paths: Sequence[str]) -> str:
+    return "it is" if len(paths) == 1 else "they are"

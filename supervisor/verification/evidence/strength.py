@@ -1,0 +1,189 @@
+"""Strength: a test that was changed must be able to fail, and must notice what it noticed before.
+
+Drastic faults first: one of them at least must be noticed. Then small ones, as far as the allowance goes. Those that
+the test passes are shown to the test as it was: what that notices and this one does not makes it weaker. A test that
+failed before notices a fault where it fails otherwise.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from supervisor.model.evidence import Strength
+from supervisor.verification.evidence.contents import Content, Contents
+from supervisor.verification.evidence.finding import find
+from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.evidence.lies import Lie, lies, tell
+from supervisor.verification.evidence.seen import Seen
+from supervisor.verification.trials.runs import Run
+
+#: so many small faults are tried at most, and so many drastic ones whatever time they take
+MOST_SMALL = 12
+MOST_DRASTIC = 8
+#: of fewer drastic ones nothing follows
+FEWEST = 2
+#: by so many a doubt is settled, whatever time they take
+ENOUGH = 8
+MOST_NAMED = 20
+#: and so many are shown to the test as it was; where it is better all are, within so many times the allowance
+MOST_COMPARED = 8
+MOST_TIMES = 3
+MOST_PROGRAMS = 3
+
+#: addresses, times, numbers of processes and temporary names
+_VARYING = re.compile(r"0x[0-9a-f]+|/tmp/\S+|\b\d+\.\d+ ?m?s\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something wrong with the implementation, as it can be done to a checkout."""
+
+    label: str
+    is_drastic: bool
+    changed: Contents = field(default_factory=dict)
+    before: Callable[[Path], None] | None = None
+
+
+async def ask(inquiry: Inquiry) -> Shown:
+    """Who left the tests alone has nothing to show here: that the test failed at the base is its strength."""
+    if not inquiry.tests or inquiry.after is None:
+        return Shown(Strength(not_tried="" if inquiry.after else "its test fails while it is watched"))
+    troubles = await troubles_of(inquiry, inquiry.after)
+    if not troubles:
+        nothing = "nothing of the repository was seen to be used by it"
+        return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
+    survived: list[Trouble] = []
+    tried: list[Trouble] = []
+    for trouble in troubles:
+        most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if inquiry.is_doubted else 0
+        if inquiry.is_spent and len(tried) >= most:
+            break
+        tried.append(trouble)
+        if (await inquiry.experiment(trouble.changed, before=trouble.before)).passed:
+            survived.append(trouble)
+    return await _judged(inquiry, troubles, tried, survived)
+
+
+async def _judged(
+    inquiry: Inquiry, troubles: Sequence[Trouble], tried: Sequence[Trouble], survived: Sequence[Trouble]
+) -> Shown:
+    caught, left = len(tried) - len(survived), len(troubles) - len(tried)
+    strength = Strength(
+        tried=len(tried),
+        caught=caught,
+        survived=tuple(each.label for each in survived[:MOST_NAMED]),
+        not_tried=f"no time was left for {left} of {len(troubles)} faults" if left else "",
+    )
+    drastic = [each for each in tried if each.is_drastic]
+    if len(drastic) >= FEWEST and all(each in survived for each in drastic):
+        what = ", ".join(each.label for each in drastic[:4])
+        return Shown(strength, refusal=f"strength: its test passes all of {len(drastic)} drastic faults: {what}")
+    past = Past(inquiry)
+    asked = survived[:MOST_COMPARED]
+    missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
+    if missed:
+        before = await past.counted(tried)
+        named = "; ".join(each.label for each in missed[:3])
+        old = f"{before} of the same" if before is not None else f"{len(missed)} of those that it passes"
+        doubt = f"its test catches {caught} of {len(tried)} faults, the test before caught {old}; not: {named}"
+        return Shown(replace(strength, caught_before=before), (doubt,))
+    is_compared = inquiry.old is not None and inquiry.old.passed and asked == survived
+    is_enough = len(tried) >= min(ENOUGH, len(troubles))
+    return Shown(strength, settles=("strength",) if is_compared and is_enough else ())
+
+
+class Past:
+    """The test as it was, on the implementation as it is now, and on faulty ones."""
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        self._inquiry = inquiry
+        self._known: dict[str, bool] = {}
+        self._usual: tuple[str, ...] | None = None
+        self._is_steady: bool | None = None
+
+    async def notices(self, trouble: Trouble) -> bool:
+        if self._inquiry.old is None or not await self._compares():
+            return False
+        if trouble.label not in self._known:
+            self._known[trouble.label] = _answer(await self._run(trouble)) != self._usual
+        return self._known[trouble.label]
+
+    async def counted(self, troubles: Sequence[Trouble]) -> int | None:
+        """How many of these it notices; None: that takes too long."""
+        count = 0
+        for each in troubles:
+            if self._inquiry.spent > MOST_TIMES * self._inquiry.allowance:
+                return None
+            count += await self.notices(each)
+        return count
+
+    async def _compares(self) -> bool:
+        """A test that fails must do so in the same words each time."""
+        assert self._inquiry.old is not None
+        if self._is_steady is None:
+            self._usual = _answer(self._inquiry.old)
+            passed = self._inquiry.old.passed
+            self._is_steady = passed or _answer(await self._run(Trouble("", False))) == self._usual
+        return self._is_steady
+
+    async def _run(self, trouble: Trouble) -> Run:
+        old = self._inquiry.as_before(*self._inquiry.tests)
+        return await self._inquiry.experiment({**trouble.changed, **old}, before=trouble.before)
+
+
+def _answer(run: Run) -> tuple[str, ...]:
+    """What each case came to, without what is another in every run."""
+    if not run.cases:
+        return (run.why_not,)
+    return tuple(f"{node} {case.result} {_VARYING.sub('', case.message)}" for node, case in sorted(run.cases.items()))
+
+
+async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
+    """By another test of its file: what it checked may have moved there."""
+    if inquiry.file_after is None or inquiry.file_before is None:
+        return False
+    passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
+    if not (new := passed - inquiry.file_before.cases.keys()):
+        return False
+    file = await inquiry.experiment(trouble.changed, before=trouble.before, nodes=(inquiry.file,))
+    return any(file.cases[node].result == "failed" for node in new if node in file.cases)
+
+
+# --- faults
+
+
+async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
+    """Faults of the code, then lies of programs that are no Python; where there is neither, files that are empty."""
+    texts = await inquiry.now(*seen.lines)
+    troubles = []
+    for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL):
+        changed = {path: _instead(texts[path], Path(file)) for path, file in fault.files.items()}
+        troubles.append(Trouble(fault.label, fault.is_drastic, changed))
+    for path, how in sorted(seen.programs.items())[:MOST_PROGRAMS]:
+        if path not in seen.lines and not await asyncio.to_thread(_is_python, inquiry.prepared / path):
+            troubles += [_told(path, how, lie) for lie in lies(how)]
+    if not troubles and seen.opened:
+        paths = sorted(seen.opened)
+        troubles.append(Trouble("the files that it reads are empty", True, dict.fromkeys(paths, Content(b""))))
+        troubles.append(Trouble("the files that it reads are missing", True, dict.fromkeys(paths)))
+    return sorted(troubles, key=lambda each: not each.is_drastic)
+
+
+def _instead(content: Content | None, file: Path) -> Content:
+    return Content(file.read_bytes(), content.kind if content is not None else "file")
+
+
+def _told(path: str, how: str, lie: Lie) -> Trouble:
+    return Trouble(f"{path} {lie.what}", lie.is_drastic, before=lambda checkout: tell(checkout, path, how, lie))
+
+
+def _is_python(program: Path) -> bool:
+    """By its first lines: what it runs has lines that were reached."""
+    try:
+        with os.fdopen(os.open(program, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            return b"python" in b"".join(opened.readlines(400)[:3])
+    except OSError:
+        return False

@@ -1,0 +1,149 @@
+"""A claim before the judge: what is tried on it, one stage after the other, until one of them rejects it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from supervisor.model.batch import Batch
+from supervisor.model.evidence import Evidence
+from supervisor.model.job import Job, Verification
+from supervisor.publication.rules.outcome import clean
+from supervisor.verification.baselines import Baselines, file_of, tests_in
+from supervisor.verification.evidence.asking import Findings, ask_all
+from supervisor.verification.evidence.contents import contents, names
+from supervisor.verification.evidence.facts import refusals
+from supervisor.verification.evidence.inquiry import Inquiry
+from supervisor.verification.rules.doubts import standing
+from supervisor.verification.rules.judged import Doubt
+from supervisor.verification.trials.reports import cases_of, function_of
+from supervisor.verification.trials.runs import Run
+from supervisor.verification.trials.trial import Trial
+from supervisor.verification.works import Changes
+
+MAX_DOUBT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    verification: Verification
+    reason: str
+
+
+@dataclass(slots=True)
+class Hearing:
+    batch: Batch
+    job: Job
+    work: Changes
+    #: our copy of the repository
+    bare: Path
+    trial: Trial
+    baselines: Baselines
+    #: what policy can't be certain of
+    doubted: tuple[Doubt, ...] = ()
+    #: plain runs of its test
+    runs: list[Run] = field(default_factory=list)
+    #: its file at the base, and now; None: it was not run
+    before: Run | None = None
+    after: Run | None = None
+    #: what else of it passed then, and does not now
+    broken: str = ""
+    findings: Findings = field(default_factory=lambda: Findings(Evidence()))
+
+    async def rejection(self) -> Rejection | None:
+        """None: the claim holds."""
+        for stage in STAGES:
+            if rejection := await stage(self):
+                return rejection
+        return None
+
+    @property
+    def passed(self) -> int:
+        return sum(run.passed for run in self.runs)
+
+    @property
+    def counted(self) -> str:
+        return f"passed {self.passed} of {len(self.runs)}"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What policy asks and no run answers, then what runs ask."""
+        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts)
+        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
+
+    @property
+    def evidence(self) -> Evidence:
+        together = None if self.after is None else _all_passed(self.after, self.job.test)
+        alone = bool(self.runs) and self.passed == len(self.runs)
+        return replace(self.findings.evidence, runs=len(self.trial.runs), alone=alone, together=together)
+
+
+async def _runs(hearing: Hearing) -> Rejection | None:
+    """In some cases it may have been skipped: whether that is new is for the facts to say."""
+    batch, job = hearing.batch, hearing.job
+    times = batch.cases_of(job.number)
+    hearing.runs = [await hearing.trial.run(job.test, times=times) for _ in range(batch.profile.verify_runs)]
+    held = sum(run.held for run in hearing.runs)
+    if not held:
+        return Rejection("unverified", hearing.runs[0].why_not)
+    return Rejection("flaky", hearing.counted) if held < len(hearing.runs) else None
+
+
+async def _file(hearing: Hearing) -> Rejection | None:
+    """What else of its file passed at the base, and does not pass now, in either of two runs."""
+    batch, test = hearing.batch, hearing.job.test
+    hearing.before = await hearing.baselines.run(batch, test)
+    before = hearing.before.cases if hearing.before else {}
+    own = cases_of(before, function_of(test))
+    broken = {each for each, case in before.items() if case.result == "passed" and each not in own}
+    for _ in range(2):
+        if not broken:
+            break
+        file = await hearing.trial.run(file_of(test), times=tests_in(batch, test))
+        if file.session is None:
+            hearing.broken = f"its file: {file.why_not}"
+            return None
+        hearing.after = hearing.after or file
+        broken = {each for each in broken if each not in file.cases or file.cases[each].result != "passed"}
+    hearing.broken = ", ".join(sorted(each.partition("::")[2] for each in broken)[:3])
+    return None
+
+
+async def _facts(hearing: Hearing) -> Rejection | None:
+    """What is certain comes first: it may say why the rest is broken."""
+    if found := list(refusals(hearing.job.test, hearing.before, hearing.runs, hearing.after)):
+        return Rejection("refused", "; ".join(dict.fromkeys(found[:3])))
+    if skipped := [run for run in hearing.runs if not run.passed]:
+        return Rejection("unverified", skipped[0].why_not)
+    return Rejection("unverified", f"it breaks {hearing.broken}") if hearing.broken else None
+
+
+async def _questions(hearing: Hearing) -> Rejection | None:
+    if not hearing.batch.profile.evidence_factor:
+        return None
+    hearing.findings = await ask_all(await asyncio.to_thread(_opened, hearing))
+    return Rejection("refused", hearing.findings.refusal) if hearing.findings.refusal else None
+
+
+STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions)
+
+
+def _opened(hearing: Hearing) -> Inquiry:
+    batch, job = hearing.batch, hearing.job
+    return Inquiry(
+        batch,
+        job,
+        hearing.trial,
+        hearing.runs,
+        file_before=hearing.before,
+        file_after=hearing.after,
+        base=contents(hearing.bare, batch.base, (file.path for file in hearing.work.files)),
+        files=names(hearing.bare, job.head),
+        bare=hearing.bare,
+        is_doubted=any(each.settled_by == "strength" for each in hearing.doubted),
+    )
+
+
+def _all_passed(run: Run, test: str) -> bool:
+    found = cases_of(run.cases, test)
+    return bool(found) and all(case.result == "passed" for case in found.values())

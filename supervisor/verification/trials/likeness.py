@@ -1,0 +1,105 @@
+"""The environment of a run: what an agent's own run would see, in fresh places."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from supervisor.adapters.layout import OUTCOME, PLUGINS, PROMPT
+from supervisor.launch.contract import REPORTER, REPORTER_FILES, contract, reporting, run_command
+from supervisor.launch.orders import CREDENTIAL, claude_env
+from supervisor.model.batch import Batch
+from supervisor.verification.trials.running import PASSED_ON
+
+#: what agents have of the daemon's environment besides
+_ALSO = ("XDG_RUNTIME_DIR",)
+REPORTER_SOURCE = Path(str(files("supervisor.agents"))) / REPORTER
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run is at home, laid out as mngr does it for an agent. The paths below `home` are the same for all runs
+    of a trial."""
+
+    home: Path
+    agent: str
+    temporary: Path
+
+    @classmethod
+    def below(cls, folder: Path) -> "Places":
+        return cls(folder / os.urandom(4).hex(), f"agent-{os.urandom(16).hex()}", Path())
+
+    @property
+    def host(self) -> Path:
+        return self.home / ".mngr"
+
+    @property
+    def checkout(self) -> Path:
+        return self.host / "copies" / self.agent
+
+    @property
+    def state(self) -> Path:
+        return self.host / "agents" / self.agent
+
+    @property
+    def plugins(self) -> Path:
+        return self.state / PLUGINS
+
+    def furnish(self) -> None:
+        (self.plugins / REPORTER).mkdir(parents=True, exist_ok=True)
+        for name in REPORTER_FILES:
+            shutil.copy(REPORTER_SOURCE / name, self.plugins / REPORTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a run is told beside its places: its command, and where its reporter is heard."""
+
+    command: str = ""
+    socket: str = field(default_factory=lambda: os.urandom(8).hex())
+
+
+def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Spoken) -> dict[str, str]:
+    """The names are those of an agent's environment; secrets are for agents, and no test is verified with one."""
+    job = next((number for number, test in enumerate(batch.tests, 1) if _of_one(test, nodes)), 1)
+    passed = {name: os.environ[name] for name in (*PASSED_ON, *_ALSO) if name in os.environ}
+    own = {name: value for name, value in batch.profile.env.items() if not value.startswith(CREDENTIAL)}
+    return {
+        "LANG": "C.UTF-8",
+        **passed,
+        "HOME": str(places.home),
+        "TMPDIR": str(places.temporary),
+        **_mngr(places, batch, job),
+        **(claude_env("local") if batch.profile.agent == "claude" else {}),
+        **contract(batch, job, 1, run.command or run_command(batch.profile, *nodes)),
+        "SUPERVISOR_PROMPT": str(places.state / PROMPT),
+        "SUPERVISOR_OUTCOME": str(places.state / OUTCOME),
+        **own,
+        **reporting(own, str(places.plugins), run.socket),
+    }
+
+
+def _of_one(test: str, nodes: tuple[str, ...]) -> bool:
+    return any(test == node or test.partition("::")[0] == node for node in nodes)
+
+
+def _mngr(places: Places, batch: Batch, job: int) -> Mapping[str, str]:
+    return {
+        "MNGR_HOST_DIR": str(places.host),
+        "MNGR_AGENT_ID": places.agent,
+        "MNGR_AGENT_NAME": f"sv-{batch.id}-{job}-1",
+        "MNGR_AGENT_STATE_DIR": str(places.state),
+        "MNGR_AGENT_WORK_DIR": str(places.checkout),
+        "MNGR_PRIMARY_WINDOW_NAME": "agent",
+        "MNGR_GIT_BASE_BRANCH": "base",
+        "MNGR_HEADLESS": "1",
+        "CODE_GUARDIAN_STOP_HOOK__BASE_BRANCH": "base",
+        "LLM_USER_PATH": str(places.state / "llm"),
+        "TMUX_TMPDIR": str(places.temporary),
+        "TERM": "tmux-256color",
+        "SHLVL": "1",
+        "PWD": str(places.checkout),
+        "OLDPWD": str(places.home),
+    }

@@ -1,0 +1,134 @@
+"""What a trial takes from the base whatever the work says: pytest's settings, and byte code.
+
+Byte code is what somebody has made of a source, or of none, and nobody reads it: what the base does not have is
+removed. A file that pytest itself would import in place of a module of its own, before anything can report, is
+refused.
+"""
+
+import configparser
+import hashlib
+import os
+import tomllib
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
+
+import pygit2
+
+from supervisor.verification.rules.policy import Allowed, may_edit
+
+#: files that hold nothing but pytest's settings, and files of which a part does
+_WHOLE = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}
+_IN_PART = {"pyproject.toml", "tox.ini", "setup.cfg"}
+_LARGEST = 2**20
+_IMPORTED = (".py", ".pyc", ".so")
+
+#: what pytest and the Python that starts it import before any plugin, if it lies first on the path
+_EARLY = """
+    __future__ _compression _pytest _strptime abc argparse ast asyncio atexit base64 bdb binascii bisect bz2
+    calendar cmd codecs code codeop collections contextlib contextvars copy copyreg csv dataclasses datetime
+    decimal difflib dis doctest email encodings enum errno exceptiongroup faulthandler fnmatch functools gc
+    genericpath getpass gettext glob hashlib heapq html importlib iniconfig inspect io ipaddress itertools json
+    keyword linecache locale logging lzma marshal math mimetypes ntpath numbers opcode operator os packaging
+    pathlib pdb pickle pkgutil platform pluggy posixpath pprint py pygments pytest queue quopri random re
+    reprlib runpy select selectors shlex shutil signal site sitecustomize socket sre_compile sre_constants
+    sre_parse stat string stringprep struct subprocess supervisor_reports sys sysconfig tempfile textwrap
+    threading time timeit token tokenize tomli tomllib traceback types typing typing_extensions unicodedata
+    unittest urllib usercustomize uuid warnings weakref xml zipfile zipimport
+"""
+EARLY = frozenset(_EARLY.split())
+
+
+class Base:
+    """The tree that a batch starts from, beside the one that is tried. Blocking: use it in a thread."""
+
+    def __init__(self, bare: Path, base: str, tried: str) -> None:
+        self._repo = pygit2.Repository(str(bare))
+        self._base, self._tried = (self._repo[each].peel(pygit2.Tree) for each in (base, tried))
+        deltas = self._base.diff_to_tree(self._tried).deltas
+        self._changed = sorted({path for each in deltas for path in (each.old_file.path, each.new_file.path)})
+
+    def settings(self, allowed: Allowed) -> dict[str, bytes | None]:
+        """Files with other settings of pytest than the base's, as the base has them (None: not at all), unless the
+        profile names them as what agents may edit."""
+        return {
+            path: self._content(self._base, path)
+            for path in self._changed
+            if PurePosixPath(path).name in _WHOLE | _IN_PART
+            and not (allowed.allow and may_edit(path, allowed))
+            and _settings(path, self._content(self._base, path)) != _settings(path, self._content(self._tried, path))
+        }
+
+    def fronts(self, roots: Collection[str]) -> str:
+        """A new file that would be imported in place of a module that pytest needs; "" if there is none."""
+        for path in self._changed:
+            for root in roots:
+                inside = (
+                    PurePosixPath(path).relative_to(root).parts if PurePosixPath(path).is_relative_to(root) else ()
+                )
+                is_package = len(inside) == 2 and inside[1].startswith("__init__.")
+                if not (len(inside) == 1 or is_package) or not inside[-1].endswith(_IMPORTED):
+                    continue
+                is_new = self._has(self._tried, path) and not self._has(self._base, path)
+                if is_new and inside[0].partition(".")[0] in EARLY:
+                    return path
+        return ""
+
+    def has_bytecode(self, path: str, content: bytes) -> bool:
+        return self._content(self._base, path) == content
+
+    def _content(self, tree: pygit2.Tree, path: str) -> bytes | None:
+        try:
+            found = tree[path]
+        except KeyError:
+            return None
+        return found.data if isinstance(found, pygit2.Blob) and found.size <= _LARGEST else None
+
+    @staticmethod
+    def _has(tree: pygit2.Tree, path: str) -> bool:
+        return path in tree
+
+
+def remove_bytecode(checkout: Path, base: Base) -> None:
+    """All but the base's own; an environment that `setup` has made keeps what its installer has put there."""
+    for file in _bytecode(checkout):
+        path = str(file.relative_to(checkout))
+        if file.is_symlink() or file.stat().st_size > _LARGEST or not base.has_bytecode(path, file.read_bytes()):
+            file.unlink()
+
+
+def stamp_of(folder: Path) -> str:
+    """Another one as soon as anything below the folder is changed, whatever is done to hide it: no program sets the
+    time of a change."""
+    stamp = hashlib.sha256()
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in (*sorted(files), *folders):
+            path = os.path.join(place, name)  # noqa: PTH118
+            found = os.lstat(path)
+            stamp.update(f"{path}\0{found.st_ctime_ns}\0{found.st_size}\0{found.st_ino}\n".encode(errors="replace"))
+    return stamp.hexdigest()
+
+
+def _bytecode(checkout: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(checkout):
+        folders[:] = [
+            each for each in folders if each != ".git" and not (Path(folder) / each / "pyvenv.cfg").exists()
+        ]
+        yield from (Path(folder) / each for each in files if each.lower().endswith((".pyc", ".pyo")))
+
+
+def _settings(path: str, content: bytes | None) -> object:
+    """The part of a file that pytest reads; of one that can't be read, all of it."""
+    name = PurePosixPath(path).name
+    if content is None or name in _WHOLE:
+        return content or None
+    text = content.decode(errors="replace")
+    try:
+        if name == "pyproject.toml":
+            return tomllib.loads(text).get("tool", {}).get("pytest")
+        parser = configparser.RawConfigParser(strict=False)
+        parser.read_string(text)
+    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError, RecursionError):
+        return text
+    section = "pytest" if name == "tox.ini" else "tool:pytest"
+    return dict(parser[section]) if section in parser else None

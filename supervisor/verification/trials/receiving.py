@@ -1,0 +1,93 @@
+"""Where the reporter that runs inside of pytest is heard: one connection, known by a word that only it was told.
+
+The name of the socket is in no folder and is given up with the first connection, so nobody comes second, and who
+looks for it later finds what an agent finds. What arrives may be hostile: bounded, and read as nothing but records.
+"""
+
+import asyncio
+import os
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from supervisor.verification.trials.reports import Heard, Record
+
+MAX_BYTES = 32 * 2**20
+_MAX_RECORD = 2**18
+#: all processes of the run have ended: what they said lies in the socket
+_REST_SECONDS = 10.0
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.name = os.urandom(8).hex()
+        self._nonce = os.urandom(16).hex()
+        self._heard = Heard()
+        self._decoder = msgspec.json.Decoder(Record)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.setblocking(False)
+        listener.bind(f"\0{self.name}")
+        listener.listen(1)
+        self._task = asyncio.create_task(self._receive(listener))
+        try:
+            yield
+        finally:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def heard(self) -> Heard:
+        """All that was said; asked for when everything that could speak has ended."""
+        if self._heard.is_connected:
+            await asyncio.wait([self._task], timeout=_REST_SECONDS)
+        return self._heard
+
+    async def _receive(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            line, _ = await loop.sock_accept(listener)
+            while not await asyncio.to_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+                line.close()
+                line, _ = await loop.sock_accept(listener)
+        finally:
+            listener.close()
+        self._heard.is_connected = True
+        with line, suppress(OSError):
+            line.setblocking(False)
+            await loop.sock_sendall(line, self._nonce.encode())
+            size = 0
+            while data := await loop.sock_recv(line, _MAX_RECORD):
+                size += len(data)
+                self._take(data, size)
+
+    def _take(self, data: bytes, size: int) -> None:
+        if size > MAX_BYTES:
+            self._heard.is_too_much = True
+            return
+        try:
+            record = self._decoder.decode(data)
+        except (msgspec.MsgspecError, RecursionError):
+            self._heard.is_forged = True
+            return
+        if record.nonce == self._nonce:
+            self._heard.records.append(record)
+        else:
+            self._heard.is_forged = True
+
+
+def _is_of_ours(line: socket.socket) -> bool:
+    """Whether this process, or one that it started, speaks at the other end: agents live outside of it."""
+    process, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    while process > 1 and process != os.getpid():
+        try:
+            stat = Path(f"/proc/{process}/stat").read_bytes()
+        except OSError:
+            return False
+        process = int(stat.rpartition(b")")[2].split()[1])
+    return bool(process == os.getpid())

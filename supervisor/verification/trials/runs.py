@@ -1,0 +1,116 @@
+"""One run of some tests: whether they passed, and if not, why, in a sentence."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from supervisor.publication.rules.outcome import clean
+from supervisor.verification.trials.reports import Case, Report, Session, cases_of
+from supervisor.verification.trials.running import Ended
+
+#: how `timeout` says that it ended a program; the second one a program that is killed says as well
+_TIMED_OUT, _KILLED = 124, 137
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What gathers evidence in a run; such a run can be told from an agent's."""
+
+    #: more plugins of pytest: module name → source. They may write below the folder that the environment variable
+    #: `SUPERVISOR_EVIDENCE` names, which is the run's `folder`
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    #: called in a thread with the fresh checkout
+    before: Callable[[Path], None] | None = None
+
+    @property
+    def are_none(self) -> bool:
+        return not self.plugins and not self.env and self.before is None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    command: str
+    ended: Ended
+    report: Report
+    #: the nodes that were asked for
+    asked: tuple[str, ...]
+    seconds: float
+    #: the time that it had
+    limit: float
+    #: for what instruments write; it goes with the trial
+    folder: Path
+    #: what was imported from the user's own checkout in place of the one that is tried, in a sentence
+    stray: str = ""
+
+    @property
+    def cases(self) -> Mapping[str, Case]:
+        return self.report.cases
+
+    @property
+    def session(self) -> Session | None:
+        return self.report.session
+
+    @property
+    def passed(self) -> bool:
+        """Every case of every node passed, and session, report and exit code agree."""
+        return not self.why_not
+
+    @property
+    def held(self) -> bool:
+        """The same, but some of the cases were skipped."""
+        return not self._failure and any(case.result == "passed" for case in self.cases.values())
+
+    @property
+    def only_skipped(self) -> bool:
+        return not self._failure and not self.held
+
+    @property
+    def why_not(self) -> str:
+        return self._failure or self._skip
+
+    @property
+    def _failure(self) -> str:
+        code, report = self.ended.code, self.report
+        if self.ended.is_lost:
+            return "it killed the process that watches over it"
+        if code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit):
+            return "it does not end in time"
+        if report.session is None:
+            return f"pytest ended with {code} and no report{self._last(': ')}"
+        if self.stray:
+            return self.stray
+        if report.is_forged:
+            return "something other than pytest reported in its name"
+        if failed := [node for node, case in report.cases.items() if case.result == "failed"]:
+            which = failed[0] if len(report.cases) > 1 else "it"
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            return f"{which} fails: {report.cases[failed[0]].message or 'without a word'}{more}"
+        if report.uncollected:
+            return f"it can't be collected: {report.uncollected[0]}"
+        if report.session.exitstatus is None:
+            return f"pytest ended with {code} before its session did"
+        if not report.cases:
+            return f"no test was run{self._last(': ') if code not in (0, 5) else ''}"
+        if missing := [node for node in self.asked if not cases_of(report.cases, node)]:
+            return f"{missing[0]} was not run"
+        if report.left_out:
+            return f"{report.left_out} of its collected tests were not run"
+        if code != report.session.exitstatus:
+            return f"pytest's session ended with {report.session.exitstatus}, and its process with {code}"
+        return f"it fails: exit code {code}{self._last(', ')}" if code else ""
+
+    @property
+    def _skip(self) -> str:
+        skipped = {node: case for node, case in self.cases.items() if case.result == "skipped"}
+        if not skipped:
+            return ""
+        node, case = next(iter(skipped.items()))
+        which = node if len(self.cases) > 1 else "it"
+        return f"{which} was skipped{f': {case.message}' if case.message else ''}"
+
+    def _last(self, before: str) -> str:
+        """The last line of what was printed."""
+        lines = [line for line in clean(self.ended.tail).splitlines() if line.strip(" =")]
+        said = " ".join(lines[-1:])[:200].strip(" =")
+        return f"{before}{said}" if said else ""

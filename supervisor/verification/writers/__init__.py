@@ -1,0 +1,1 @@
+"""Judges what writers propose for a tutorial."""
