@@ -90,7 +90,7 @@ class Attention:
             asked = ev.JobParked(now, *key, question="its agent asks for permission")
             self._tell(ev.JobUnparked(now, *key) if job.state is JobState.PARKED else asked)
             return
-        if sight.problem != job.hindrance:
+        if sight.problem != job.setbacks.hindrance:
             self._tell(ev.AgentHindered(now, *key, problem=sight.problem, detail=sight.detail))
         if job.state is JobState.RUNNING:
             self._listen(attempt, profile, sight, now)

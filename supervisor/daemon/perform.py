@@ -18,18 +18,8 @@ from supervisor.model.batch import Batch
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
-from supervisor.ports import (
-    AgentAddress,
-    Agents,
-    Clearing,
-    Collector,
-    Integrator,
-    Judge,
-    Judgement,
-    Logs,
-    Orders,
-    Verdict,
-)
+from supervisor.model.verdict import Verdict
+from supervisor.ports import AgentAddress, Agents, Clearing, Collector, Integrator, Judge, Judgement, Logs, Orders
 
 log = structlog.get_logger()
 
@@ -184,20 +174,7 @@ class Performer:
             verdict = await self._judge.verify(batch, batch.job(key.job))
         except DeviceFailed as failed:
             verdict = Verdict("failed", f"not verified: {failed.message}", "unverified", failed.message)
-        return ev.WorkVerified(
-            self._clock(),
-            *key,
-            outcome=verdict.outcome,
-            detail=verdict.detail,
-            verification=verdict.verification,
-            reason=verdict.reason,
-            runs=verdict.runs,
-            passed=verdict.passed,
-            failed_before=verdict.failed_before,
-            relabelled=verdict.relabelled,
-            doubts=verdict.doubts,
-            evidence=verdict.evidence,
-        )
+        return ev.WorkVerified.of(self._clock(), key, verdict)
 
     async def _integrate(self, batch: Batch, number: int) -> ev.Event:
         try:

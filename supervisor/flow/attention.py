@@ -78,7 +78,7 @@ def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
     if job.state is JobState.PARKED:
         return "parked" if on_parked == "deny" and "parked" not in attempt.nudges else None
     since = attempt.quiet_since or 0.0
-    if (attempt.nudged_at is not None and attempt.nudged_at >= since) or (job.hindrance and attempt.nudges):
+    if (attempt.nudged_at is not None and attempt.nudged_at >= since) or (job.setbacks.hindrance and attempt.nudges):
         return None
     for reason in ("waiting",) * attempt.waits + ("silent",):
         if reason not in attempt.nudges:
@@ -105,7 +105,7 @@ def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
     waits = event.waits and profile.is_talked_to
     attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits)
     due = event.since + profile.stall_timeout_seconds
-    if waits and ("waiting" not in attempt.nudges or job.hindrance):
+    if waits and ("waiting" not in attempt.nudges or job.setbacks.hindrance):
         due = event.at
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
 
@@ -162,9 +162,11 @@ def on_unparked(state: State, event: ev.JobUnparked) -> State:
 
 def on_hindered(state: State, event: ev.AgentHindered) -> State:
     _, job = _both(state, event)
-    if job.hindrance == event.problem:
+    if job.setbacks.hindrance == event.problem:
         raise ImpossibleTransition(f"{key_of(event)} is known to be so")
-    return state.with_job(event.batch, replace(job, hindrance=event.problem, detail=event.detail))
+    return state.with_job(
+        event.batch, replace(job, setbacks=replace(job.setbacks, hindrance=event.problem), detail=event.detail)
+    )
 
 
 def on_usage_counted(state: State, event: ev.UsageCounted) -> State:

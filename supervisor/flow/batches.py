@@ -8,10 +8,11 @@ from supervisor.flow import partial, queue, retention, saved, stopping
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.job import INTEGRATOR, UNPROVEN, Job
+from supervisor.model.job import INTEGRATOR, Job
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
+from supervisor.model.verdict import UNPROVEN
 
 #: what becomes of a partial integration that has begun
 _PARTIAL = (ev.PartialResumed, ev.PartialFailed, ev.PartialEnded)
@@ -224,9 +225,9 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     if batch.is_spent:
         raise ImpossibleTransition(f"batch {batch.id} has nothing left to spend")
     job = job_of(state, event)
-    job = replace(
-        job, ending=None, outcome=None, detail="", claim="", retries_used=0, failed_launches=0, ended_at=None
-    )
+    brought, times = replace(job.brought, claim=""), replace(job.times, ended=None)
+    setbacks = replace(job.setbacks, retries=0, launches=0)
+    job = replace(job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks)
     batch = replace(batch.with_job(job), carried=batch.carried - {job.number})  # what it brings now will be new
     return queue.again(state.with_batch(batch).drop(("integrate", event.batch)), event)
 
@@ -238,10 +239,11 @@ def unmerged(batch: Batch) -> dict[int, LedgerRow]:
 
 
 def _unmerged(batch: Batch, job: Job) -> LedgerRow:
-    if job.head and job.verification in UNPROVEN:
-        return LedgerRow(Fate.REJECTED, f"{job.verification}: {job.reason}", (job.head,))
-    if job.head or job.saved:
-        heads = tuple(dict.fromkeys(each.head for each in job.saved if each.head)) or tuple(filter(None, [job.head]))
+    if job.brought.head and job.verdict.verification in UNPROVEN:
+        return LedgerRow(Fate.REJECTED, f"{job.verdict.verification}: {job.verdict.reason}", (job.brought.head,))
+    if job.brought.head or job.saved:
+        heads = tuple(dict.fromkeys(each.head for each in job.saved if each.head))
+        heads = heads or tuple(filter(None, [job.brought.head]))
         return LedgerRow(Fate.RESCUED, saved.where(batch, job) or "kept under its own ref", heads)
     if job.outcome is Outcome.CANCELLED or job.outcome is None:
         return LedgerRow(Fate.CANCELLED, job.detail)

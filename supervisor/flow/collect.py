@@ -9,8 +9,9 @@ from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt
-from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState, Saved
+from supervisor.model.job import INTEGRATOR, Brought, Ending, How, Job, JobState, Saved
 from supervisor.model.state import State
+from supervisor.model.verdict import UNJUDGED
 
 
 def on_collect_started(state: State, event: ev.CollectStarted) -> State:
@@ -36,7 +37,8 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     What an integrator made is not verified by itself: the integration that goes on checks it.
     """
     attempt, job = _answered(state, event, published=True)
-    job = _unverified(replace(job, claim=event.claim, detail=event.detail, head=event.head, commits=event.commits))
+    brought = Brought(event.claim, event.head, event.commits)
+    job = replace(job, brought=brought, detail=event.detail, verdict=UNJUDGED)
     if event.head:
         job = _with(job, Saved(event.attempt, event.head, event.commits))
     keep = state.batches[event.batch].profile.keep_agents == "all"
@@ -50,7 +52,8 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
 def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     attempt, job = _answered(state, event, published=False)
     if event.head:
-        job = _unverified(replace(job, head=event.head, commits=event.commits))
+        brought = replace(job.brought, head=event.head, commits=event.commits)
+        job = replace(job, brought=brought, verdict=UNJUDGED)
     job = _with_found(job, attempt, event)
     unsaved = bool(event.unsaved)
     keep = unsaved or state.batches[event.batch].profile.keep_agents != "none"
@@ -68,11 +71,6 @@ def _with(job: Job, found: Saved) -> Job:
     return replace(job, saved=(*(each for each in job.saved if each.attempt != found.attempt), found))
 
 
-def _unverified(job: Job) -> Job:
-    """Without the verdict on an earlier attempt."""
-    return replace(job, verification="", reason="", doubts=(), evidence=None)
-
-
 def _answered(state: State, event: ev.AttemptEvent, published: bool) -> tuple[Attempt, Job]:
     """What is published is collected, all else is rescued: an answer to the other question comes too late."""
     attempt, job = attempt_of(state, event), job_of(state, event)
@@ -82,7 +80,9 @@ def _answered(state: State, event: ev.AttemptEvent, published: bool) -> tuple[At
 
 
 def _collected(state: State, event: ev.AttemptEvent, job: Job, attempt: Attempt) -> State:
-    state = state.with_job(event.batch, replace(job, collected_at=event.at)).drop(item("collect", attempt.key))
+    state = state.with_job(event.batch, replace(job, times=replace(job.times, collected=event.at))).drop(
+        item("collect", attempt.key)
+    )
     return state.with_attempt(replace(attempt, tries=0)).put(item("release", attempt.key), event.at)
 
 
@@ -91,19 +91,7 @@ def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
 
 
 def on_work_verified(state: State, event: ev.WorkVerified) -> State:
-    job = replace(
-        _judged(state, event),
-        claim=event.outcome,
-        detail=event.detail,
-        verification=event.verification,
-        reason=event.reason,
-        runs=event.runs,
-        passed=event.passed,
-        failed_before=event.failed_before,
-        relabelled=event.relabelled,
-        doubts=event.doubts,
-        evidence=event.evidence,
-    )
+    job = replace(_judged(state, event), verdict=event.verdict, detail=event.detail)
     state = state.with_job(event.batch, job).drop(item("verify", key_of(event)))
     return state.put(("settle", event.batch, event.job), event.at)
 

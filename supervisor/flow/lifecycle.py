@@ -176,15 +176,16 @@ def on_launch_started(state: State, event: ev.LaunchStarted) -> State:
     if event.attempt != job.attempts + 1:
         raise ImpossibleTransition(f"{attempt.key} does not follow attempt {job.attempts}")
     job = replace(job, attempts=event.attempt, agent=event.agent_name, pool=event.pool, ending=None)
-    job = replace(job, hindrance="", detail="")
-    if job.launched_at is None:
-        job = replace(job, launched_at=event.at)
+    job = replace(job, setbacks=replace(job.setbacks, hindrance=""), detail="")
+    if job.times.launched is None:
+        job = replace(job, times=replace(job.times, launched=event.at))
     return slots.taken(queue.taken(state, event.batch, job, event.at).with_attempt(attempt), attempt)
 
 
 def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
     attempt = replace(attempt_of(state, event), host_id=event.host_id)
-    job = replace(job_of(state, event), failed_launches=0)
+    job = job_of(state, event)
+    job = replace(job, setbacks=replace(job.setbacks, launches=0))
     state = slots.pool_answered(state, attempt).with_job(event.batch, job).with_attempt(attempt)
     if job.ending is not None:  # it was cancelled while it was launched
         return state.put(("cancel", event.batch, event.job), event.at)
@@ -196,7 +197,7 @@ def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
     attempt, job = attempt_of(state, event), job_of(state, event)
     how = How.INTERRUPTED if event.reason == "interrupted" else How.UNLAUNCHED
     own_fault = how is How.UNLAUNCHED and event.reason not in slots.PROVIDER_FAULTS
-    job = replace(job, failed_launches=job.failed_launches + own_fault)
+    job = replace(job, setbacks=replace(job.setbacks, launches=job.setbacks.launches + own_fault))
     if job.ending is None:
         job = replace(job, ending=Ending(how, event.detail, event.reason))
     state = state.with_job(event.batch, job).with_attempt(attempt).put(item("release", attempt.key), event.at)
@@ -220,7 +221,9 @@ def on_agent_moved(state: State, event: ev.AgentMoved) -> State:
 
 
 def on_work_published(state: State, event: ev.WorkPublished) -> State:
-    job = replace(job_of(state, event), published_at=event.at, hindrance="", detail="")
+    job = job_of(state, event)
+    times, setbacks = replace(job.times, published=event.at), replace(job.setbacks, hindrance="")
+    job = replace(job, times=times, setbacks=setbacks, detail="")
     return closed(state, event, job, Ending(How.PUBLISHED))
 
 
@@ -237,7 +240,7 @@ def on_time_ran_out(state: State, event: ev.TimeRanOut) -> State:
 
 def unless_hindered(job: Job, ending: Ending) -> Ending:
     """What an agent's provider did to it is not its own failure."""
-    return Ending(How.HINDERED, f"{job.hindrance}: {job.detail}") if job.hindrance else ending
+    return Ending(How.HINDERED, f"{job.setbacks.hindrance}: {job.detail}") if job.setbacks.hindrance else ending
 
 
 def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
@@ -248,8 +251,8 @@ def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
     if (attempt := state.attempts.get(key)) is None:
         raise ImpossibleTransition(f"{event.kind} of {key}, whose agent is put away")
     attempt = replace(_moved(attempt, event), tries=0)
-    hindered = job.hindered + (ending.how is How.HINDERED)
-    state = state.with_job(event.batch, replace(job, ending=ending, hindered=hindered)).with_attempt(attempt)
+    setbacks = replace(job.setbacks, hindrances=job.setbacks.hindrances + (ending.how is How.HINDERED))
+    state = state.with_job(event.batch, replace(job, ending=ending, setbacks=setbacks)).with_attempt(attempt)
     state = state.drop(("cancel", event.batch, event.job), *(item(what, key) for what in _OF_LIVE_AGENTS))
     if ending.how is How.HINDERED:
         state = stopping.hindered(state, state.batches[event.batch], job, event.at)

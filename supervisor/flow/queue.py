@@ -31,7 +31,7 @@ def _withdrawn(batch: Batch, number: int) -> Batch:
 
 def ended(state: State, event: ev.JobEvent, job: Job) -> State:
     """The state with this job over. With the last one the batch is drained, and its integration is due."""
-    job = replace(job, ended_at=event.at)
+    job = replace(job, times=replace(job.times, ended=event.at))
     batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
     where = (batch.id, job.number)
     state = state.with_batch(batch).drop(("settle", *where), ("ready", *where), ("cancel", *where))
@@ -66,7 +66,7 @@ def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
 
 
 def requeued(state: State, event: ev.JobRequeued, job: Job) -> State:
-    job = replace(job, ending=None, retries_used=job.retries_used + event.counts)
+    job = replace(job, ending=None, setbacks=replace(job.setbacks, retries=job.setbacks.retries + event.counts))
     state = state.with_job(event.batch, job).drop(("settle", event.batch, event.job))
     if event.ready_at > event.at:
         return state.put(("ready", event.batch, event.job), event.ready_at)

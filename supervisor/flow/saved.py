@@ -7,9 +7,9 @@ from supervisor.model.job import Job, Saved
 
 def of(job: Job) -> tuple[Saved, ...]:
     """Of all its attempts. What an older version remembers of a job is its last work only."""
-    if job.saved or not job.head:
+    if job.saved or not job.brought.head:
         return job.saved
-    return (Saved(job.attempts, job.head, job.commits, rescued=not job.claim),)
+    return (Saved(job.attempts, job.brought.head, job.brought.commits, rescued=not job.brought.claim),)
 
 
 def ref(batch: Batch, job: Job, saved: Saved) -> str:

@@ -24,7 +24,13 @@ _OUTCOMES = {
 def settled(batch: Batch, job: Job, at: float) -> ev.JobRequeued | ev.JobEnded:
     ending = job.ending or Ending(How.VANISHED)
     if ending.how is How.PUBLISHED:
-        return ev.JobEnded(at, batch.id, job.number, outcome=job.claim or Outcome.FAILED, detail=job.detail)
+        return ev.JobEnded(
+            at,
+            batch.id,
+            job.number,
+            outcome=job.verdict.outcome or job.brought.claim or Outcome.FAILED,
+            detail=job.detail,
+        )
     if batch.state is BatchState.CANCELLED:
         ending = Ending(How.CANCELLED, "its batch was cancelled")
     if (again := _again(batch, job, ending, at)) is not None:
@@ -47,15 +53,17 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
     match ending.how:
         case How.INTERRUPTED:
             return requeued()
-        case How.HINDERED if job.hindrance in stopping.FOR_A_PERSON:
+        case How.HINDERED if job.setbacks.hindrance in stopping.FOR_A_PERSON:
             return requeued()  # its batch is stopped until somebody has seen to that
         case How.HINDERED:
-            return requeued(min(HINDERED_SECONDS * 2.0 ** min(job.hindered - 1, 10), LONGEST_HINDERED_SECONDS))
+            return requeued(
+                min(HINDERED_SECONDS * 2.0 ** min(job.setbacks.hindrances - 1, 10), LONGEST_HINDERED_SECONDS)
+            )
         case How.UNLAUNCHED if ending.reason in slots.PROVIDER_FAULTS:
             return requeued()
-        case How.UNLAUNCHED if ending.reason != "refused" and job.failed_launches < MOST_LAUNCHES:
-            return requeued(BACK_OFF_SECONDS * 2 ** (job.failed_launches - 1))
-        case How.VANISHED | How.STALLED | How.REFUSED if job.retries_used < batch.profile.retries:
+        case How.UNLAUNCHED if ending.reason != "refused" and job.setbacks.launches < MOST_LAUNCHES:
+            return requeued(BACK_OFF_SECONDS * 2 ** (job.setbacks.launches - 1))
+        case How.VANISHED | How.STALLED | How.REFUSED if job.setbacks.retries < batch.profile.retries:
             return requeued(counts=True)
         case _:
             return None

@@ -15,7 +15,7 @@ from supervisor.model.outcome import Outcome
 
 def brings_work(job: Job) -> bool:
     """What was only rescued is kept for a person, and so is the work of a job that was cancelled."""
-    return bool(job.head and job.claim) and job.outcome is not Outcome.CANCELLED
+    return bool(job.brought.head and job.brought.claim) and job.outcome is not Outcome.CANCELLED
 
 
 def over(batch: Batch) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def spent(state: State, batch: Batch, at: float) -> State:
 
 def hindered(state: State, batch: Batch, job: Job, at: float) -> State:
     """After an agent was given up for what its model's provider said."""
-    is_due = job.hindrance in FOR_A_PERSON and not batch.stopped and batch.state in _OPEN
+    is_due = job.setbacks.hindrance in FOR_A_PERSON and not batch.stopped and batch.state in _OPEN
     return state.put(("stop", batch.id), at) if is_due else state
 
 
@@ -45,10 +45,10 @@ def due(batch: Batch, now: float) -> ev.BatchStopped:
         detail = f"the budget of {limit:,} tokens is spent ({tokens:,} were used)"
         return ev.BatchStopped(now, batch.id, reason="budget", detail=detail)
     # Nothing but a launch clears a hindrance, and what is due begins before that.
-    refused = next(job for job in batch.begun() if job.hindrance in FOR_A_PERSON)
-    wants = "wants to be paid" if refused.hindrance == "credit" else "refuses the login"
+    refused = next(job for job in batch.begun() if job.setbacks.hindrance in FOR_A_PERSON)
+    wants = "wants to be paid" if refused.setbacks.hindrance == "credit" else "refuses the login"
     detail = f"the model's provider {wants}" + (f" ({refused.detail})" if refused.detail else "")
-    return ev.BatchStopped(now, batch.id, reason=refused.hindrance, detail=detail)
+    return ev.BatchStopped(now, batch.id, reason=refused.setbacks.hindrance, detail=detail)
 
 
 def stopped(state: State, event: ev.BatchStopped, batch: Batch) -> State:

@@ -52,6 +52,10 @@ class Asking:
 
     def _raised(self, batch: Batch) -> Iterator[Raised]:
         for job in batch.jobs():
-            report = read_report(self._layout, AttemptKey(batch.id, job.number, job.attempts)) if job.claim else None
+            report = (
+                read_report(self._layout, AttemptKey(batch.id, job.number, job.attempts))
+                if job.brought.claim
+                else None
+            )
             for escalation in report.escalations if report else ():
                 yield Raised(job.number, escalation)

@@ -72,7 +72,7 @@ async def gather(store: GitStore, layout: Layout, batch: Batch) -> tuple[Work, .
     works, bare = [], store.bare(Path(batch.repo))
     for job in filter(brings_work, batch.jobs()):
         report = await asyncio.to_thread(read_report, layout, AttemptKey(batch.id, job.number, job.attempts))
-        changes = await asyncio.to_thread(read_changes, bare, batch.base, job.head, job.number)
+        changes = await asyncio.to_thread(read_changes, bare, batch.base, job.brought.head, job.number)
         works.append(work_of(batch, job, report, changes))
     return tuple(works)
 

@@ -73,9 +73,9 @@ class Taking:
         job = batch.integrator
         if job is None:
             return Taken(done)
-        if not (job.claim and job.head):
+        if not (job.brought.claim and job.brought.head):
             why = f"the integrator's agent made no branch: {job.outcome}: {job.detail}"
-            return Taken(done, () if job.claim else (why,))
+            return Taken(done, () if job.brought.claim else (why,))
         said = await self._reading.said(batch, done, job)
         return Taken(done, tuple(named(said.lies))) if said.lies else await self._made(batch, works, done, said)
 
@@ -142,7 +142,7 @@ class Reading:
         report = await asyncio.to_thread(read_report, self._layout, AttemptKey(batch.id, INTEGRATOR, job.attempts))
         extra = report.extra if report else {}
         failed, ranking = given_up(extra), ranked(extra)
-        commits = await asyncio.to_thread(read_branch, bare, batch.base, job.head)
+        commits = await asyncio.to_thread(read_branch, bare, batch.base, job.brought.head)
         machine = {each.sha: each.changes for each in done.landed}
         found, lies = placed(batch.id, commits, machine, done.aside)
         lies = [*shape(batch.base, commits), *lies, *dropped(found, machine, done.aside, failed)]

@@ -5,13 +5,14 @@ Events are journalled: fields are added with a default, never renamed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
+from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Profile
 from supervisor.model.evidence import Evidence
-from supervisor.model.job import Verification
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.verdict import Verdict, Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,6 +501,8 @@ class VerifyStarted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkVerified(AttemptEvent):
+    """A verdict: its fields, each by its name."""
+
     outcome: str
     detail: str = ""
     verification: Verification = ""
@@ -510,6 +513,14 @@ class WorkVerified(AttemptEvent):
     relabelled: Mapping[str, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     evidence: Evidence | None = None
+
+    @classmethod
+    def of(cls, at: float, key: AttemptKey, verdict: Verdict) -> "WorkVerified":
+        return cls(at, *key, **{each.name: getattr(verdict, each.name) for each in fields(Verdict)})
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(**{each.name: getattr(self, each.name) for each in fields(Verdict)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,14 @@
 """A job: one test node id to be worked on, and why its last attempt ended."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
 
-from supervisor.model.evidence import Evidence
 from supervisor.model.outcome import Outcome
 from supervisor.model.usage import NOTHING, Usage
-
-type Verification = Literal[
-    "",  # not yet, or by a release that did not say
-    "verified",  # every clean run passed, and nothing beside it broke
-    "flaky",  # some of the runs passed
-    "unverified",  # no run passed, something beside it broke, or nobody claims that it works
-    "refused",  # by policy
-    "not-needed",  # there is no work to verify, or verification is switched off
-]
+from supervisor.model.verdict import UNJUDGED, Verdict
 
 #: the number of the job that makes one branch of a batch, where that needs judgement
 INTEGRATOR = 0
-
-#: what may not be merged
-UNPROVEN: frozenset[str] = frozenset({"flaky", "unverified", "refused"})
 
 
 class JobState(StrEnum):
@@ -64,6 +50,42 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
+class Brought:
+    """What was brought home of a job's last attempt."""
+
+    #: what the agent says of its work, as an outcome; "" where it published nothing
+    claim: str = ""
+    #: the last of its commits, and how many there are
+    head: str = ""
+    commits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setbacks:
+    """What went wrong on the way, for deciding whether and when the job goes again."""
+
+    #: retries that crashes and stalls have used up; limits, lost logins and restarts use none
+    retries: int = 0
+    #: launches that failed in a row
+    launches: int = 0
+    #: why its agent's provider refuses to serve it, while that is the provider's last word: "limit", "overload",
+    #: "login" or "credit"
+    hindrance: str = ""
+    #: attempts that ended so
+    hindrances: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When it came where; None: not yet."""
+
+    launched: float | None = None
+    published: float | None = None
+    collected: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What is known of one job. `ending` is how its last attempt ended, until that is settled."""
 
@@ -71,44 +93,19 @@ class Job:
     test: str
     state: JobState = JobState.QUEUED
     attempts: int = 0
-    #: retries that crashes and stalls have used up; limits, lost logins and restarts use none
-    retries_used: int = 0
-    #: launches that failed in a row
-    failed_launches: int = 0
-    #: what its agent's provider said no with, while that is the last word: "limit", "overload", "login" or
-    #: "credit"
-    hindrance: str = ""
-    #: attempts that ended so
-    hindered: int = 0
-    ending: "Ending | None" = None
-    outcome: Outcome | None = None
-    #: one sentence on the outcome
-    detail: str = ""
-    #: what the agent says of its work, as an outcome; after verification, what is true of it
-    claim: str = ""
-    #: the last commit that was brought home, and how many there are
-    head: str = ""
-    commits: int = 0
-    #: what became of the claim; why, in a sentence; and the clean runs of the test
-    verification: Verification = ""
-    reason: str = ""
-    runs: int = 0
-    passed: int = 0
-    #: whether the test failed before the work; None: unknown
-    failed_before: bool | None = None
-    #: commits whose kind is not what they say, with the kind that their diff shows
-    relabelled: Mapping[str, str] = field(default_factory=dict)
-    #: sentences for the reviewer about what no machine can decide, and what runs have shown
-    doubts: tuple[str, ...] = ()
-    evidence: Evidence | None = None
-    #: of all its attempts, oldest first
-    saved: tuple[Saved, ...] = ()
+    #: of the last attempt
     agent: str = ""
     pool: str = ""
-    launched_at: float | None = None
-    published_at: float | None = None
-    collected_at: float | None = None
-    ended_at: float | None = None
+    ending: "Ending | None" = None
+    outcome: Outcome | None = None
+    #: one sentence on the outcome, or on what the agent waits for
+    detail: str = ""
+    brought: Brought = Brought()
+    verdict: Verdict = UNJUDGED
+    #: the work of all its attempts, oldest first
+    saved: tuple[Saved, ...] = ()
+    setbacks: Setbacks = Setbacks()
+    times: Times = Times()
     #: of all its attempts
     usage: Usage = NOTHING
 

@@ -12,6 +12,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.publication import Escalation
 from supervisor.model.publication import Outcome as Told
 from supervisor.model.usage import Usage
+from supervisor.model.verdict import Verdict
 from supervisor.observe import report_advice as advice
 from supervisor.observe.report import (
     AttemptFiles,
@@ -114,7 +115,7 @@ def standing(batch: Batch, job: Job) -> Standing:
 
 
 def _ended(job: Job) -> Standing:
-    if job.verification == "flaky":
+    if job.verdict.verification == "flaky":
         return Standing.FLAKY
     match job.outcome:
         case Outcome.FIXED | Outcome.IMPROVED | Outcome.CLEAN | Outcome.BLOCKED:
@@ -140,15 +141,21 @@ def _job(batch: Batch, job: Job, past: JobHistory, heard: Kept) -> JobReport:
         summary=_cut(told.blocked or told.summary),
         told_in=heard.attempt,
         changes=tuple(Change(change.kind, change.status, _cut(change.summary)) for change in told.changes),
-        commits=job.commits,
-        head=job.head,
-        ref=_ref(batch, job, heard) if job.head else "",
+        commits=job.brought.commits,
+        head=job.brought.head,
+        ref=_ref(batch, job, heard) if job.brought.head else "",
         ledger=row.fate.value if row else "",
         ledger_detail=_cut(row.detail, MOST_TITLE) if row else "",
         merged=row.commits if row is not None and merged else (),
-        verification=Checked(job.verification, _cut(job.reason, MOST_TITLE), job.runs, job.passed, job.failed_before),
-        doubts=tuple(_cut(doubt, MOST_TITLE) for doubt in (*job.doubts, *(row.doubts if row else ()))),
-        evidence=job.evidence,
+        verification=Checked(
+            job.verdict.verification,
+            _cut(job.verdict.reason, MOST_TITLE),
+            job.verdict.runs,
+            job.verdict.passed,
+            job.verdict.failed_before,
+        ),
+        doubts=tuple(_cut(doubt, MOST_TITLE) for doubt in (*job.verdict.doubts, *(row.doubts if row else ()))),
+        evidence=job.verdict.evidence,
         runs=tuple(Run(run.name, _cut(run.description, MOST_TITLE)) for run in told.test_runs[:MOST_NAMED]),
         artifacts=heard.artifacts[:MOST_NAMED],
         excerpt=heard.excerpt,
@@ -168,9 +175,9 @@ def _ref(batch: Batch, job: Job, heard: Kept) -> str:
 
 def _cause(job: Job) -> str:
     """Why it failed, in words that are the same for all that failed alike."""
-    match job.verification, job.outcome:
+    match job.verdict.verification, job.outcome:
         case "refused", _:
-            return f"refused: {job.reason.partition(':')[0]}"
+            return f"refused: {job.verdict.reason.partition(':')[0]}"
         case "unverified", _:
             return "the fix did not hold when the test was run again"
         case _, Outcome.TIMED_OUT:
@@ -185,10 +192,10 @@ def _cause(job: Job) -> str:
 
 def _known(batch: Batch, job: Job) -> JobHistory:
     """What the job itself tells of its time, where there are no events."""
-    if job.launched_at is None:
+    if job.times.launched is None:
         return JobHistory()
-    worked = (job.published_at or job.ended_at or job.launched_at) - job.launched_at
-    return JobHistory((), Spent(round(job.launched_at - batch.created_at, 1), round(max(0.0, worked), 1)))
+    worked = (job.times.published or job.times.ended or job.times.launched) - job.times.launched
+    return JobHistory((), Spent(round(job.times.launched - batch.created_at, 1), round(max(0.0, worked), 1)))
 
 
 # --- the batch
@@ -271,3 +278,8 @@ def _escalations(told: Told | None) -> Iterator[Escalation]:
 
 def _cut(text: str, most: int = MOST_TEXT) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _checked(verdict: Verdict) -> Checked:
+    reason = _cut(verdict.reason, MOST_TITLE)
+    return Checked(verdict.verification, reason, verdict.runs, verdict.passed, verdict.failed_before)

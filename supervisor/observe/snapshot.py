@@ -42,9 +42,10 @@ def jobs(batch: Batch, now: float) -> View:
 def job(batch: Batch, number: int, now: float) -> View:
     """One job with all that is known of it."""
     known = batch.job(number)
-    details = {"detail": known.detail, "claim": known.claim or None, "head": known.head or None}
+    brought, claim = known.brought, known.verdict.outcome or known.brought.claim
+    details = {"detail": known.detail, "claim": claim or None, "head": brought.head or None}
     waiting = {"why": known.ending.detail or known.ending.how} if known.ending is not None else {"why": None}
-    return answer(now, job=row(batch, known) | details | waiting | {"commits": known.commits})
+    return answer(now, job=row(batch, known) | details | waiting | {"commits": brought.commits})
 
 
 def queue(
@@ -123,8 +124,8 @@ def row(batch: Batch, job: Job) -> View:
         "ledger": fate.fate if fate else None,
         "ledger_why": (fate.detail or None) if fate else None,
         "work": [work_entry(batch, job, each) for each in saved.of(job)],
-        "doubts": [*job.doubts, *(fate.doubts if fate else ())],
-        "evidence": None if job.evidence is None else asdict(job.evidence),
+        "doubts": [*job.verdict.doubts, *(fate.doubts if fate else ())],
+        "evidence": None if job.verdict.evidence is None else asdict(job.verdict.evidence),
         "attempts": job.attempts,
         "tokens": _tokens(job.usage),
         "tool_calls": job.usage.tool_calls,
@@ -133,10 +134,10 @@ def row(batch: Batch, job: Job) -> View:
         "agent": job.agent or None,
         "pool": job.pool or None,
         "queued_at": rfc3339(batch.created_at),
-        "launched_at": rfc3339(job.launched_at),
-        "published_at": rfc3339(job.published_at),
-        "collected_at": rfc3339(job.collected_at),
-        "ended_at": rfc3339(job.ended_at),
+        "launched_at": rfc3339(job.times.launched),
+        "published_at": rfc3339(job.times.published),
+        "collected_at": rfc3339(job.times.collected),
+        "ended_at": rfc3339(job.times.ended),
     }
 
 
@@ -178,8 +179,8 @@ def _attention(batch: Batch) -> Iterator[View]:
     for job in batch.begun():
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
-        elif job.hindrance not in ("", batch.stopped) and not job.state.is_over:
-            yield _entry(job.hindrance, batch, job, job.detail or "its model's provider says no")
+        elif job.setbacks.hindrance not in ("", batch.stopped) and not job.state.is_over:
+            yield _entry(job.setbacks.hindrance, batch, job, job.detail or "its model's provider says no")
     if batch.stopped:
         yield {"kind": "stopped", "batch": batch.id, "message": _stopped(batch)}
     for problem in _untold(batch):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from supervisor.flow import saved
 from supervisor.model.batch import Batch
-from supervisor.model.job import INTEGRATOR, UNPROVEN, Job, Saved
+from supervisor.model.job import INTEGRATOR, Job, Saved
 from supervisor.model.ledger import ON_BRANCH, Fate
+from supervisor.model.verdict import UNPROVEN
 from supervisor.observe.snapshot import View, summary, work_entry
 
 
@@ -65,11 +66,11 @@ def _of(batch: Batch, job: Job) -> Iterator[Piece]:
     row, all_of_it = batch.ledger.get(job.number), saved.of(job)
     merged = row is not None and row.fate in ON_BRANCH
     name = batch.job_id(job.number)
-    left = [each for each in all_of_it if each.unsaved or not (merged and each.head == job.head)]
+    left = [each for each in all_of_it if each.unsaved or not (merged and each.head == job.brought.head)]
     if job.number == INTEGRATOR:
         left = [each for each in left if each.rescued]  # what it published became the branch, or was refused for it
     for number, each in enumerate(reversed(left)):
-        own = each.head == job.head or row is None
+        own = each.head == job.brought.head or row is None
         view: View = {
             "job": name,
             "test": job.test,
@@ -84,13 +85,13 @@ def _of(batch: Batch, job: Job) -> Iterator[Piece]:
 def _why(job: Job, each: Saved, ledger: str) -> str:
     if each.rescued:
         return f"rescued, not published{f': {job.detail}' if job.detail else ''}"
-    if each.head != job.head:
+    if each.head != job.brought.head:
         return "a later attempt took its place"
     if ledger:
         return ledger
-    if job.verification in UNPROVEN:
-        return f"{job.verification}: {job.reason}"
-    return f"{job.verification or 'not verified'}, not merged"
+    if job.verdict.verification in UNPROVEN:
+        return f"{job.verdict.verification}: {job.verdict.reason}"
+    return f"{job.verdict.verification or 'not verified'}, not merged"
 
 
 def _unlanded(batch: View) -> Iterator[Piece]:

@@ -21,7 +21,7 @@ from supervisor.ports.agents import (
 )
 from supervisor.ports.keeping import Cleared, Clearing, Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
-from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders, Verdict
+from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders
 
 __all__ = [
     "ATTEMPT",
@@ -58,5 +58,4 @@ __all__ = [
     "SeenAgent",
     "Sight",
     "Store",
-    "Verdict",
 ]

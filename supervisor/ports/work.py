@@ -1,14 +1,14 @@
 """What becomes of agents' work: ordered, collected, judged, integrated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.evidence import Evidence
-from supervisor.model.job import Job, Verification
+from supervisor.model.job import Job
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.verdict import Verdict
 from supervisor.ports.agents import AgentOrder
 
 
@@ -42,28 +42,6 @@ class Collector(Protocol):
         """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now.
         What it could not take is named in `unsaved`, and then the agent must not be destroyed."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is true of a job's work, as an outcome."""
-
-    outcome: str
-    detail: str = ""
-    verification: Verification = "not-needed"
-    #: why, for the ledger; for `refused` it begins with the name of the rule
-    reason: str = ""
-    #: clean runs of the test, and how many of them passed
-    runs: int = 0
-    passed: int = 0
-    #: whether the test failed before the work; None: unknown
-    failed_before: bool | None = None
-    #: commits whose kind is not what they say, with the kind that their diff shows
-    relabelled: Mapping[str, str] = field(default_factory=dict)
-    #: sentences for the reviewer about what no machine can decide; none for honest work
-    doubts: tuple[str, ...] = ()
-    #: None: nothing was tried
-    evidence: Evidence | None = None
 
 
 class Judge(Protocol):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
-from supervisor.model.job import Job, Verification
+from supervisor.model.job import Job
+from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
 from supervisor.verification.baselines import Baselines, file_of, tests_in
 from supervisor.verification.evidence.asking import Findings, ask_all
@@ -138,7 +139,7 @@ def _opened(hearing: Hearing) -> Inquiry:
         file_before=hearing.before,
         file_after=hearing.after,
         base=contents(hearing.bare, batch.base, (file.path for file in hearing.work.files)),
-        files=names(hearing.bare, job.head),
+        files=names(hearing.bare, job.brought.head),
         bare=hearing.bare,
         is_doubted=any(each.settled_by == "strength" for each in hearing.doubted),
     )

@@ -19,9 +19,9 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.job import Job, Verification
+from supervisor.model.job import Job
 from supervisor.model.outcome import Outcome
-from supervisor.ports import Verdict
+from supervisor.model.verdict import Verdict, Verification
 from supervisor.verification.baselines import Baselines
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.inspecting import Objections, Question, objections
@@ -50,12 +50,14 @@ class ProvingJudge:
             async with self._slots:
                 return await self._writing.verify(batch, job)
         if not batch.profile.verify_runs:
-            return Verdict(job.claim, _joined(job.detail, "not verified"), reason="verification is switched off")
-        if not job.head and job.claim != Outcome.CLEAN:
-            return Verdict(job.claim, job.detail, reason="there is no work to verify")
+            return Verdict(
+                job.brought.claim, _joined(job.detail, "not verified"), reason="verification is switched off"
+            )
+        if not job.brought.head and job.brought.claim != Outcome.CLEAN:
+            return Verdict(job.brought.claim, job.detail, reason="there is no work to verify")
         async with self._slots:
             try:
-                return await (self._work(batch, job) if job.head else self._clean(batch, job))
+                return await (self._work(batch, job) if job.brought.head else self._clean(batch, job))
             except Unready as unready:
                 return _rejected(job, "unverified", str(unready))
 
@@ -63,13 +65,13 @@ class ProvingJudge:
 
     async def _work(self, batch: Batch, job: Job) -> Verdict:
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number, job.test)
+        work = await asyncio.to_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test)
         said = await self._said(batch, job, work)
         if said.breaches:
             return _rejected(job, "refused", said.refusal)
-        if job.claim not in SUCCESSES:
-            return _rejected(job, "unverified", f"its agent calls it {job.claim}")
-        async with self._trials.trial(batch, job.head, _name(batch, job)) as trial:
+        if job.brought.claim not in SUCCESSES:
+            return _rejected(job, "unverified", f"its agent calls it {job.brought.claim}")
+        async with self._trials.trial(batch, job.brought.head, _name(batch, job)) as trial:
             hearing = Hearing(batch, job, work, bare, trial, self._baselines, said.doubts)
             try:
                 rejection = await hearing.rejection()
@@ -94,13 +96,13 @@ class ProvingJudge:
     async def _clean(self, batch: Batch, job: Job) -> Verdict:
         before = await self._baselines.run(batch, job.test)
         if _failed(before, job.test) is False:
-            return Verdict(job.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
+            return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
             run = await trial.run(job.test, times=batch.cases_of(job.number))
             await asyncio.to_thread(self._keep_log, batch, job, trial)
         # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
         if run.passed or run.only_skipped:
-            return Verdict(job.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
+            return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         return _rejected(job, "unverified", f"claims to pass and fails: {run.why_not}", runs=1)
 
     def _keep_log(self, batch: Batch, job: Job, trial: Trial) -> None:
@@ -120,8 +122,8 @@ async def opened_judge(store: GitStore, layout: Layout, slots: int) -> ProvingJu
 def _rejected(job: Job, verification: Verification, reason: str, *, runs: int = 0, passed: int = 0) -> Verdict:
     """A claim of success did not hold; another claim stands, but its work does not count."""
     detail = f"{verification}: {reason}"
-    if job.claim not in SUCCESSES:
-        return Verdict(job.claim, job.detail, verification, reason, runs, passed)
+    if job.brought.claim not in SUCCESSES:
+        return Verdict(job.brought.claim, job.detail, verification, reason, runs, passed)
     return Verdict(Outcome.FAILED, detail, verification, reason, runs, passed)
 
 
@@ -133,7 +135,7 @@ def _verified(hearing: Hearing) -> Verdict:
             relabelled[commit.sha] = kind
             notes.append(f"[{commit.kind or '?'}] {commit.sha[:10]} is {kind} by what it changes")
     return Verdict(
-        job.claim,
+        job.brought.claim,
         _joined(job.detail, *notes),
         "verified",
         _joined(hearing.counted, *([] if before else ["the rest of its file was not run"]), *notes),

@@ -11,8 +11,8 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.evidence import Evidence
-from supervisor.model.job import Job
-from supervisor.ports import Verdict
+from supervisor.model.job import Brought, Job
+from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.adapters.agent_clone import git
 
@@ -120,7 +120,7 @@ class Courtroom:
         head = git(self.repo, "rev-parse", "HEAD")
         bare = self.store.bare(self.repo)
         git(bare, "fetch", "-q", str(self.repo), f"{head}:refs/supervisor/b/1/{self.count}")
-        job = Job(1, test, claim=claim, detail="done", head=head, commits=1, attempts=1)
+        job = Job(1, test, brought=Brought(claim, head, 1), detail="done", attempts=1)
         batch = Batch("b", 1, str(self.repo), self.base, (test,), replace(self.profile, **profile), 0.0)
         return await self.judge.verify(batch, job)
 

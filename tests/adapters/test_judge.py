@@ -13,8 +13,8 @@ from typing import Any
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.job import Job
-from supervisor.ports import Verdict
+from supervisor.model.job import Brought, Job
+from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.adapters.agent_clone import commit, git
 from tests.adapters.staying import Stayer
@@ -56,12 +56,12 @@ class Court:
     def job(self, claim: str = "fixed", test: str = DOUBLE, subject: str = "[FIX_IMPL] x", **files: str) -> Job:
         """A job whose agent committed these files, or nothing."""
         if not files:
-            return Job(1, test, claim=claim, detail="nothing to do", attempts=1)
+            return Job(1, test, brought=Brought(claim), detail="nothing to do", attempts=1)
         head = commit(self.repo, subject, **files)
         bare = self.store.bare(self.repo)
         git(bare, "fetch", "-q", str(self.repo), f"{head}:refs/supervisor/b/1/{head[:6]}")
         git(self.repo, "reset", "-q", "--hard", self.base)
-        return Job(1, test, claim=claim, detail="it is right now", head=head, commits=1, attempts=1)
+        return Job(1, test, brought=Brought(claim, head, 1), detail="it is right now", attempts=1)
 
     async def verdict(self, job: Job, **profile: Any) -> Verdict:
         tests = (DOUBLE, HALF, BROKEN)
@@ -159,8 +159,8 @@ async def test_implementation_in_a_test_commit_is_relabelled(tmp_path: Path) -> 
         verdict = await here.verdict(job)
 
         assert (verdict.outcome, verdict.verification) == ("fixed", "verified")
-        assert verdict.relabelled == {job.head: "FIX_IMPL"}
-        assert f"[FIX_TEST] {job.head[:10]} is FIX_IMPL by what it changes" in verdict.detail
+        assert verdict.relabelled == {job.brought.head: "FIX_IMPL"}
+        assert f"[FIX_TEST] {job.brought.head[:10]} is FIX_IMPL by what it changes" in verdict.detail
 
 
 async def test_clean_is_believed_of_a_test_that_passes(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def _check_batch(state: State, batch: Batch) -> None:
         last = state.attempts.get(AttemptKey(batch.id, job.number, job.attempts))
         stages = _STAGES[job.state]
         assert (last.stage if last else None) in stages, f"{job} with {last}"
-        assert job.state.is_over == (job.outcome is not None) == (job.ended_at is not None)
+        assert job.state.is_over == (job.outcome is not None) == (job.times.ended is not None)
     if batch.finished_at is not None:
         assert set(batch.ledger) == set(range(1, len(batch.tests) + 1)), "the ledger does not add up"
 
@@ -208,7 +208,7 @@ class Historian:
                     life.at_work.discard(event.attempt)
             case ev.WorkCollected() | ev.AgentReleased():
                 life.at_work.discard(event.attempt)
-            case ev.AgentVanished() | ev.AgentStalled() if batch.job(event.job).hindrance:
+            case ev.AgentVanished() | ev.AgentStalled() if batch.job(event.job).setbacks.hindrance:
                 pass  # its provider let it down: that costs nothing
             case ev.AgentVanished() | ev.AgentStalled() | ev.PublicationRefused():
                 life.crashes += 1

@@ -125,10 +125,10 @@ def test_a_hindered_agent_costs_no_retry_and_goes_again_later(problem: str) -> N
             world.do(*(type(effect) for effect in list(world.asked)))
         requeued = world.told(ev.JobRequeued)[-1]
         assert (requeued.counts, requeued.ready_at - world.now) == (False, 60.0 * 2 ** (attempt - 1))
-        assert world.job().hindrance == problem, "it can be seen why the job waits"
+        assert world.job().setbacks.hindrance == problem, "it can be seen why the job waits"
         world.wait(4000).do(Launch)
-    assert world.job().hindrance == ""
-    assert world.job().retries_used == 0
+    assert world.job().setbacks.hindrance == ""
+    assert world.job().setbacks.retries == 0
 
 
 def test_an_error_that_passes_leaves_no_trace() -> None:

@@ -55,7 +55,7 @@ def test_a_refused_publication_is_rescued_and_its_job_goes_again() -> None:
     assert world.job().ending == Ending(How.REFUSED, "../../etc", "path-escape")
     assert [effect.rescue for effect in world.pending(Collect)] == [True]
     world.do(Collect, Release)
-    assert (world.job().attempts, world.job().retries_used) == (2, 1)
+    assert (world.job().attempts, world.job().setbacks.retries) == (2, 1)
 
 
 def test_the_job_ends_while_its_agent_is_put_away() -> None:
@@ -99,4 +99,4 @@ def test_rescued_commits_are_remembered_with_the_job() -> None:
     world = World(local=1).submit(profile=Profile(retries=0)).do(Launch).vanish()
     world.answer(world.pending(Collect)[0], ev.WorkRescued(world.now, "b", 1, 1, head="beef", commits=2))
     world.do(Release)
-    assert (world.job().outcome, world.job().head, world.job().commits) == (Outcome.LOST, "beef", 2)
+    assert (world.job().outcome, world.job().brought.head, world.job().brought.commits) == (Outcome.LOST, "beef", 2)

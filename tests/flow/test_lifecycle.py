@@ -33,14 +33,14 @@ def test_a_job_goes_from_the_queue_to_its_outcome() -> None:
     world = World(local=1).submit().do(Launch).publish().do(Collect, Verify, Release)
     assert states(world) == ["queued", "launching", "running", "collecting", "verifying", "done"]
     job = world.job()
-    assert (job.outcome, job.attempts, job.head, job.agent) == (Outcome.FIXED, 1, "c0de", "sv-b-1-1")
+    assert (job.outcome, job.attempts, job.brought.head, job.agent) == (Outcome.FIXED, 1, "c0de", "sv-b-1-1")
     assert world.run().told(ev.BatchSealed)
 
 
 def test_each_step_is_dated() -> None:
     world = World(local=1).submit().wait(1).do(Launch).wait(1).publish().wait(1).do(Collect).wait(1).do(Verify)
     job = world.job()
-    dates = (job.launched_at, job.published_at, job.collected_at, job.ended_at)
+    dates = (job.times.launched, job.times.published, job.times.collected, job.times.ended)
     assert dates == (NOON, NOON + 2, NOON + 3, NOON + 4)
 
 
@@ -162,7 +162,7 @@ def test_an_agent_found_half_made_after_a_restart_is_rescued_and_its_job_goes_ag
     world = World(local=1).submit(profile=Profile(retries=0)).restart()
     world.happens(ev.LaunchInterrupted(world.now, "b", 1, 1, host_id="h")).do(Collect, Release)
     assert [event.attempt for event in world.told(ev.LaunchStarted)] == [1, 2]
-    assert world.job().retries_used == 0
+    assert world.job().setbacks.retries == 0
 
 
 def test_all_that_was_under_way_is_asked_again_after_a_restart() -> None:

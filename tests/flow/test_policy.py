@@ -9,8 +9,8 @@ from supervisor.flow.batches import unmerged
 from supervisor.model import event as ev
 from supervisor.model.batch import DENIED
 from supervisor.model.effect import Collect, Launch, Verify
-from supervisor.model.job import Verification
 from supervisor.model.ledger import Fate
+from supervisor.model.verdict import Verification
 from supervisor.rehearsal import DEFECTS, TARGET
 from supervisor.verification.rules.policy import Allowed, FileChange, breaches, kind_of
 from tests.flow.world import World
@@ -288,11 +288,12 @@ def test_the_ledger_says_why_work_was_rejected(verification: Verification) -> No
 
 
 def test_a_job_remembers_what_was_found_of_its_claim() -> None:
-    job = judged("flaky").job()
-    assert (job.verification, job.reason, job.runs, job.passed, job.failed_before) == ("flaky", "why", 2, 1, True)
-    assert job.relabelled == {"c0de": "FIX_IMPL"}
+    said = judged("flaky").job().verdict
+    assert (said.verification, said.reason) == ("flaky", "why")
+    assert (said.runs, said.passed, said.failed_before) == (2, 1, True)
+    assert said.relabelled == {"c0de": "FIX_IMPL"}
 
 
 def test_the_next_attempt_is_not_judged_by_the_last() -> None:
     world = judged("refused").retry(1).do(Launch).publish().do(Collect)
-    assert (world.job().attempts, world.job().verification) == (2, "")
+    assert (world.job().attempts, world.job().verdict.verification) == (2, "")

@@ -47,7 +47,7 @@ def test_restarts_in_the_middle_of_a_launch_use_up_nothing() -> None:
     world = submitted(retries=0)
     for attempt in range(1, 20):
         world.restart().happens(ev.LaunchFailed(world.now, "b", 1, attempt, "interrupted")).do(Release)
-    assert (world.job().attempts, world.job().retries_used, world.job().failed_launches) == (20, 0, 0)
+    assert (world.job().attempts, world.job().setbacks.retries, world.job().setbacks.launches) == (20, 0, 0)
 
 
 def test_a_launch_that_keeps_failing_is_given_up_after_a_few_tries_ever_further_apart() -> None:
@@ -59,12 +59,12 @@ def test_a_launch_that_keeps_failing_is_given_up_after_a_few_tries_ever_further_
         world.wait(waits[-1])
     assert waits == [2, 4, 8, 16]
     assert world.fail(Launch, "garbage").do(Release).job().outcome is Outcome.FAILED
-    assert world.job().retries_used == 0
+    assert world.job().setbacks.retries == 0
 
 
 def test_a_launch_that_succeeds_forgets_those_that_failed() -> None:
     world = submitted().fail(Launch, "garbage").do(Release).wait(2).do(Launch)
-    assert world.job().failed_launches == 0
+    assert world.job().setbacks.launches == 0
 
 
 def test_asking_again_does_not_help_when_mngr_says_no() -> None:
@@ -76,7 +76,7 @@ def test_an_agent_that_did_not_start_is_put_away_and_its_job_goes_again() -> Non
     world = submitted().fail(Launch, "not-started").wait(60)
     assert len(world.told(ev.LaunchStarted)) == 1, "it may be there yet"
     world.do(Release).wait(2).do(Launch)
-    assert (world.job().attempts, world.job().retries_used, world.job().outcome) == (2, 0, None)
+    assert (world.job().attempts, world.job().setbacks.retries, world.job().outcome) == (2, 0, None)
 
 
 def test_time_that_ran_out_does_not_come_back() -> None:

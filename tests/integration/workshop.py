@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from supervisor.adapters.layout import Layout
 from supervisor.integration.integrator import BranchIntegrator
 from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.job import INTEGRATOR, Job, JobState
+from supervisor.model.job import INTEGRATOR, Brought, Job, JobState
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
+from supervisor.model.verdict import Verdict
 from supervisor.ports import Integration, Judgement
 from supervisor.verification.trials.trial import Trials
 from tests.adapters.agent_clone import commit, git
@@ -86,21 +87,17 @@ class Workshop:
             state=JobState.DONE,
             attempts=1,
             outcome=Outcome.FIXED,
-            claim="fixed",
-            head=head,
-            commits=len(commits),
-            verification="verified",
-            runs=2,
-            passed=2,
-            failed_before=True,
+            brought=Brought("fixed", head, len(commits)),
+            verdict=Verdict("fixed", "", "verified", runs=2, passed=2, failed_before=True),
         )
-        self.jobs.append(replace(job, **known))
+        self.jobs.append(_known(job, known))
         return number
 
     def idle(self, test: str, **known: Any) -> int:
         """A job that brought no commit."""
-        job = Job(len(self.jobs) + 1, test, state=JobState.DONE, attempts=1, outcome=Outcome.CLEAN, claim="clean")
-        self.jobs.append(replace(job, **{"verification": "verified", **known}))
+        job = Job(len(self.jobs) + 1, test, state=JobState.DONE, attempts=1, outcome=Outcome.CLEAN)
+        job = replace(job, brought=Brought("clean"), verdict=Verdict("clean", "", "verified"))
+        self.jobs.append(_known(job, known))
         return job.number
 
     def integrated_by(self, *commits: tuple[str, dict[str, str]], onto: str = "", **said: Any) -> None:
@@ -175,3 +172,14 @@ def fates(done: Integration) -> dict[int, Fate]:
 
 def trailers(job: int, change: str) -> str:
     return f"\n\nSupervisor-Job: b.{job}\nSupervisor-Change: {change}"
+
+
+_SAID = frozenset(("verification", "reason", "runs", "passed", "failed_before", "relabelled", "doubts", "evidence"))
+
+
+def _known(job: Job, known: Mapping[str, Any]) -> Job:
+    """The job with other values; those of its verdict, or of what was brought home, go there."""
+    said = {name: value for name, value in known.items() if name in _SAID}
+    brought = {name: value for name, value in known.items() if name in ("claim", "head", "commits")}
+    own = {name: value for name, value in known.items() if name not in said | brought}
+    return replace(job, verdict=replace(job.verdict, **said), brought=replace(job.brought, **brought), **own)

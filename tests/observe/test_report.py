@@ -7,7 +7,7 @@ import pytest
 
 from supervisor.integration.review.offer import body
 from supervisor.model import event as ev
-from supervisor.model.job import INTEGRATOR, Job, JobState
+from supervisor.model.job import INTEGRATOR, Brought, Job, JobState
 from supervisor.model.ledger import HELD_BACK, Fate, LedgerRow
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import Escalation
@@ -222,7 +222,7 @@ def test_a_report_is_data_and_comes_back_from_it() -> None:
 def test_the_integrator_is_told_of_and_is_none_of_the_jobs() -> None:
     night = a_night()
     assert night.sealed is not None
-    asked = Job(INTEGRATOR, "", JobState.DONE, attempts=1, outcome=Outcome.IMPROVED, head=HEAD)
+    asked = Job(INTEGRATOR, "", JobState.DONE, attempts=1, outcome=Outcome.IMPROVED, brought=Brought(head=HEAD))
     batch = replace(night.sealed, integrator=asked)
     word = Told(summary="Two fixes were one.", escalations=(Escalation("BLOCKER", "The fixtures race."),))
     found = kept(Files({INTEGRATOR: word}), batch)

@@ -18,8 +18,8 @@ from supervisor.e2e.tutorial.blocks import parse
 from supervisor.e2e.tutorial.writing import Task, seed_tasks
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.job import Job
-from supervisor.ports import Verdict
+from supervisor.model.job import Brought, Job
+from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from supervisor.verification.writers.writing import read_proposal
 from tests.adapters.agent_clone import commit, git
@@ -80,7 +80,7 @@ class Desk:
         )
         tasks = (json.dumps(asdict(task)),)
         batch = Batch("b", 1, str(self.repo), self.base, (task.item,), profile, 0.0, role="writer", tasks=tasks)
-        job = Job(1, task.item, claim=claim, detail="done", attempts=1)
+        job = Job(1, task.item, brought=Brought(claim), detail="done", attempts=1)
         published = Layout(self.folder / "state").attempt(AttemptKey("b", 1, 1)) / "published"
         published.mkdir(parents=True, exist_ok=True)
         (published / "outcome.json").write_text(json.dumps(outcome or {}))
@@ -89,7 +89,7 @@ class Desk:
             bare = self.store.bare(self.repo)
             git(bare, "fetch", "-q", str(self.repo), f"+{head}:refs/supervisor/b/1/1")
             git(self.repo, "reset", "-q", "--hard", self.base)
-            job = replace(job, head=head, commits=1)
+            job = replace(job, brought=Brought(claim, head, 1))
         return await self.judge.verify(batch, job)
 
     async def filled(self, *commands: str, task: Task = SEED) -> Verdict:

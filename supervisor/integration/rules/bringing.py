@@ -7,11 +7,12 @@ from supervisor.integration.rules.ledger import ChangeRow
 from supervisor.integration.rules.work import Evidence, Work, brought
 from supervisor.model.batch import Batch
 from supervisor.model.change import Change
-from supervisor.model.job import UNPROVEN, Job
+from supervisor.model.job import Job
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.publication import ChangeClaim
 from supervisor.model.publication import Outcome as Report
+from supervisor.model.verdict import UNPROVEN
 from supervisor.verification.rules.policy import Allowed, kind_of, may_edit
 
 SUCCESSES = frozenset({Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN})
@@ -32,16 +33,16 @@ def work_of(batch: Batch, job: Job, report: Report | None, changes: Sequence[Cha
         replace(report, changes=tuple({**moved, **claims}.values())),
         tuple(replace(change, kind=kinds[change.sha]) for change in changes),
         rejected=why_not(batch, job, changes),
-        evidence=Evidence(job.failed_before, job.passed, job.runs),
-        doubts=job.doubts,
+        evidence=Evidence(job.verdict.failed_before, job.verdict.passed, job.verdict.runs),
+        doubts=job.verdict.doubts,
     )
 
 
 def why_not(batch: Batch, job: Job, changes: Sequence[Change]) -> str:
     """Cases: it was not proved; its own agent calls it no success; policy forbids it, where nobody verified."""
-    if job.verification in UNPROVEN:
-        return f"{job.verification}: {job.reason}"
-    if job.verification not in ("verified", "not-needed"):
+    if job.verdict.verification in UNPROVEN:
+        return f"{job.verdict.verification}: {job.verdict.reason}"
+    if job.verdict.verification not in ("verified", "not-needed"):
         return f"not verified: {job.detail}" if job.detail else "not verified"
     if job.outcome not in SUCCESSES:
         return f"its agent calls it {job.outcome}"
@@ -61,6 +62,8 @@ def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
     if not proves(batch):
         return ()
     there = {row.change.job for row in rows if row.fate in (Fate.MERGED, Fate.DUPLICATE)}
-    proved = (job for job in batch.touched.values() if job.verification == "verified" and job.outcome in SUCCESSES)
-    tests = [(job.number, job.test) for job in proved if not job.head or job.number in there]
+    proved = (
+        job for job in batch.touched.values() if job.verdict.verification == "verified" and job.outcome in SUCCESSES
+    )
+    tests = [(job.number, job.test) for job in proved if not job.brought.head or job.number in there]
     return tuple(test for _, test in sorted(tests))

@@ -93,7 +93,7 @@ class Inquiry:
         return {path: self.base[path] for path in paths}
 
     async def now(self, *paths: str) -> Contents:
-        return await asyncio.to_thread(contents, self.bare, self.job.head, paths)
+        return await asyncio.to_thread(contents, self.bare, self.job.brought.head, paths)
 
     def used(self, seen: Seen) -> Seen:
         """Of the repository, tests left out."""

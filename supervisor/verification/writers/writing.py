@@ -23,9 +23,9 @@ from supervisor.e2e.tutorial.writing import NotFilled, Task, proposed
 from supervisor.errors import Hostile
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.job import Job, Verification
+from supervisor.model.job import Job
 from supervisor.model.outcome import Outcome
-from supervisor.ports import Verdict
+from supervisor.model.verdict import Verdict, Verification
 from supervisor.publication.rules.outcome import clean, parse_outcome
 from supervisor.verification.inspecting import Question, inspect
 from supervisor.verification.rules.policy import Allowed
@@ -78,7 +78,7 @@ class WritingJudge:
         task = msgspec.json.decode(batch.tasks[job.number - 1], type=Task)
         seed = task.text if task.kind == "seed" else ""
         proposal = Proposal(batch.job_id(job.number), task.item, task.kind, task.tutorial, seed)
-        proposal.base, proposal.head = batch.base, job.head
+        proposal.base, proposal.head = batch.base, job.brought.head
         try:
             verdict = await self._judged(batch, job, task, proposal)
         except Unproven as unproven:
@@ -90,18 +90,18 @@ class WritingJudge:
         return verdict
 
     async def _judged(self, batch: Batch, job: Job, task: Task, proposal: Proposal) -> Verdict:
-        if not job.head:
-            if job.claim == Outcome.BLOCKED:
-                return Verdict(job.claim, job.detail, "not-needed", job.detail)
+        if not job.brought.head:
+            if job.brought.claim == Outcome.BLOCKED:
+                return Verdict(job.brought.claim, job.detail, "not-needed", job.detail)
             raise Unproven("it has written nothing")
-        if job.claim not in (Outcome.FIXED, Outcome.IMPROVED):
-            raise Unproven(f"its writer calls it {job.claim}")
+        if job.brought.claim not in (Outcome.FIXED, Outcome.IMPROVED):
+            raise Unproven(f"its writer calls it {job.brought.claim}")
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.head, job.number)
+        work = await asyncio.to_thread(read_work, bare, batch.base, job.brought.head, job.number)
         proposal.bundle = await _bundle(bare, batch, job)
         await self._obeys(batch, task, work)
         name = f"{batch.id}-{job.number}-{job.attempts}"
-        async with self._trials.trial(batch, job.head, name) as trial:
+        async with self._trials.trial(batch, job.brought.head, name) as trial:
             if task.kind == "seed":
                 return await self._executed(job, task, work, trial, proposal)
             try:
@@ -131,7 +131,7 @@ class WritingJudge:
         proposal.execution = await execute(trial, block.text)
         if why := proposal.execution.why_not:
             raise Unproven(why)
-        return Verdict(job.claim, job.detail, "verified", "its commands work", runs=1, passed=1)
+        return Verdict(job.brought.claim, job.detail, "verified", "its commands work", runs=1, passed=1)
 
     async def _proven(self, batch: Batch, job: Job, task: Task, work: Changes, trial: Trial) -> Verdict:
         async with trial.stage() as stage:
@@ -151,7 +151,7 @@ class WritingJudge:
         tests = f"{len(found.tests)} test{'s' * (len(found.tests) > 1)}"
         path = "" if found.has_unhappy or task.kind == "stale" else "; none of them for the unhappy path"
         reason = f"{tests} passed {passed} of {len(runs)}{path}"
-        return Verdict(job.claim, job.detail, "verified", reason, runs=len(runs), passed=passed)
+        return Verdict(job.brought.claim, job.detail, "verified", reason, runs=len(runs), passed=passed)
 
     async def _broken(self, batch: Batch, job: Job, work: Changes, trial: Trial) -> str:
         """Tests of the files it changed that passed before and don't pass now."""
@@ -188,7 +188,9 @@ def _all_pass(run: Run, tests: Iterable[str]) -> bool:
 
 async def _bundle(bare: Path, batch: Batch, job: Job) -> str:
     """The commits as they are: no text for a mail program to be misled by."""
-    found = await git(bare, "for-each-ref", f"--points-at={job.head}", f"refs/supervisor/{batch.id}/{job.number}/")
+    found = await git(
+        bare, "for-each-ref", f"--points-at={job.brought.head}", f"refs/supervisor/{batch.id}/{job.number}/"
+    )
     ref = found.decode().split("\t")[-1].strip()
     bundle = await git(bare, "bundle", "create", "-q", "-", ref, f"^{batch.base}", timeout=60)
     if len(bundle) > MAX_BUNDLE:
@@ -208,8 +210,10 @@ def _confusions(file: Path) -> Iterable[dict[str, str]]:
 
 
 def _rejected(job: Job, why: Unproven) -> Verdict:
-    claims = job.claim in (Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN)
-    outcome, detail = (Outcome.FAILED, f"{why.verification}: {why.reason}") if claims else (job.claim, job.detail)
+    claims = job.brought.claim in (Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN)
+    outcome, detail = (
+        (Outcome.FAILED, f"{why.verification}: {why.reason}") if claims else (job.brought.claim, job.detail)
+    )
     return Verdict(outcome, detail, why.verification, why.reason)
 
 
