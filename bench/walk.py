@@ -5,7 +5,7 @@
 A daemon works on one failing test of the rehearsal target, by the real mngr, tmux and git, while every call from one
 module of ours into another is noted. A step is a function that such a call reaches for the first time; a change is a
 step into another folder than the last. Nouns (`model`, `ports`, `errors`) are read in passing, and are no place to
-walk to; nor is what only observes, or only starts and configures.
+walk to; nor is what only observes, or only starts and configures, or how a device of `adapters` works inside.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
@@ -29,6 +30,8 @@ from tests.waiting import until_sync
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
 NO_PLACE = ("model", "ports", "errors", "observe", "cli", "boot", "settings", "paths", "e2e", "rehearsal")
+#: what a submit reaches first
+FIRST = "submit"
 TOOL = 3
 
 
@@ -36,7 +39,7 @@ class Notes:
     """Which functions were reached from which module, in the order in which that happened first."""
 
     def __init__(self, into: Path) -> None:
-        self._into = into
+        self._into, self._is_on = into, False
         self._seen: dict[tuple[str, str, str], None] = {}
 
     def begin(self) -> None:
@@ -47,8 +50,9 @@ class Notes:
     def _reached(self, code: CodeType, _offset: int) -> object:
         if (module := module_of(code)) is None:
             return sys.monitoring.DISABLE
+        self._is_on = self._is_on or code.co_qualname == FIRST
         caller = _caller(sys._getframe(1).f_back)
-        if caller is not None and caller != module:
+        if self._is_on and caller is not None and caller != module:
             self._seen.setdefault((caller, module, code.co_qualname))
         return None
 
@@ -58,7 +62,7 @@ class Notes:
 
 def module_of(code: CodeType) -> str | None:
     path = Path(code.co_filename)
-    if code.co_name.startswith("<") or not path.is_relative_to(ROOT):
+    if not code.co_flags & CO_OPTIMIZED or code.co_name.startswith("<") or not path.is_relative_to(ROOT):
         return None
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
@@ -92,8 +96,9 @@ def folder_of(module: str) -> str:
 def walk(seen: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
     """Each function when it is reached first, by its module."""
     known = set[tuple[str, str]]()
-    for _, module, function in seen:
-        if module.split(".")[0] not in NO_PLACE and (module, function) not in known:
+    for caller, module, function in seen:
+        inside = module.startswith("adapters.") and folder_of(module) == folder_of(caller)
+        if module.split(".")[0] not in NO_PLACE and not inside and (module, function) not in known:
             known.add((module, function))
             yield module, function
 
