@@ -23,10 +23,10 @@ from pathlib import Path
 
 import structlog
 
+from bench.lateness import loop_lags
 from supervisor.adapters.mngr import open_agents
 from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.boot import daemon, mngr_settings, opened
-from supervisor.daemon.service import Daemon
 from supervisor.model.batch import Profile
 from supervisor.model.event import BatchFinished, Event, LaunchStarted, WorkCollected, WorkPublished
 from supervisor.model.request import Submit
@@ -101,7 +101,7 @@ class Run:
             await devices.store.snapshot(repo, facts.head_sha, BATCH)
             tests = tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
             await supervisor.loop.inbox.ask(Submit(BATCH, str(repo), facts.head_sha, tests, self.profile))
-            await self._watched(supervisor, running)
+            await self._watched(running)
             supervisor.stop()
             await running
         self.cpu = cpu_seconds() - before
@@ -119,13 +119,15 @@ class Run:
         self.plain = cpu_seconds() - before
         await agents.close()
 
-    async def _watched(self, supervisor: Daemon, running: asyncio.Task[None]) -> None:
+    async def _watched(self, running: asyncio.Task[None]) -> None:
         done = asyncio.create_task(self.finished.wait())
+        lateness = asyncio.create_task(loop_lags(self.lags, 0.1))
         while not done.done() and not running.done():
             await asyncio.wait([done, running], timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
             self.peak = max(self.peak, resident_megabytes())
         done.cancel()
-        self.lags = sorted(supervisor.lags)
+        lateness.cancel()
+        self.lags.sort()
 
     def found(self) -> Iterator[tuple[str, float, str]]:
         """Each figure with what it is to be held against."""

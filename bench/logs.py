@@ -21,6 +21,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from bench.lateness import loop_lags
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
@@ -76,13 +77,6 @@ def attempts(count: int, batch: str) -> dict[AttemptKey, Attempt]:
     return found
 
 
-async def loop_lags(lags: list[float]) -> None:
-    while True:
-        before = time.monotonic()
-        await asyncio.sleep(0.02)
-        lags.append(time.monotonic() - before - 0.02)
-
-
 async def line_lags(logs: AgentLogs, keys: list[AttemptKey], lags: list[float]) -> None:
     """How old each line of a few attempts is when it can be read."""
     places = dict.fromkeys(keys, 0)
@@ -131,7 +125,7 @@ async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str,
     lags: list[float] = []
     ages: list[float] = []
     beside = [
-        asyncio.create_task(loop_lags(lags)),
+        asyncio.create_task(loop_lags(lags, 0.02)),
         asyncio.create_task(line_lags(logs, list(watched)[:: max(1, agents // 5)], ages)),
     ]
     logs.watch(watched)

@@ -61,11 +61,7 @@ def _queue_text(data: dict[str, Any]) -> str:
         parts.append(printing.table(head, [_batch_row(batch) for batch in data["batches"]]))
     else:
         parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
-    pools = [
-        (p["name"], p["provider"], f"{p['busy']}/{p['slots']}", "resting" if p["resting"] else "")
-        for p in data["pools"]
-    ]
-    parts.append(printing.table(("pool", "provider", "slots", "note"), pools))
+    parts.append(printing.table(("pool", "provider", "slots", "note"), [_pool_row(pool) for pool in data["pools"]]))
     if disk := data.get("disk"):
         parts.append(printing.disk(disk))
     parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]

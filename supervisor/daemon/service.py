@@ -5,7 +5,6 @@ A stop detaches: nothing new is started, what is being launched gets a moment to
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,8 +44,6 @@ log = structlog.get_logger()
 
 #: How long a stop waits for launches under way: what is not known then is found out at the next start.
 DETACH_SECONDS = 3.0
-#: Between two looks at how late the loop is.
-LAG_EVERY_SECONDS = 0.1
 #: A checkpoint is kept after so many events, looked at this often.
 CHECKPOINT_EVENTS, CHECKPOINT_LOOK_SECONDS = 2_000, 1.0
 
@@ -89,8 +86,6 @@ class Daemon:
         self.ready = asyncio.Event()
         self._performing: set[asyncio.Task[None]] = set()
         self._launching: set[asyncio.Task[None]] = set()
-        #: how late the event loop was, for the last minute
-        self.lags: deque[float] = deque(maxlen=round(60 / LAG_EVERY_SECONDS))
         self.performer = Performer(
             agents=devices.agents,
             orders=devices.orders,
@@ -185,7 +180,6 @@ class Daemon:
             watch.listings,
             self.attention.run,
             self._keep_checkpoints,
-            self._measure_lag,
         ]
         beside += [watch.hints] if self._observe else []
         return [self.loop.run(), *(outlasting(begin.__name__, begin) for begin in beside)]
@@ -228,9 +222,3 @@ class Daemon:
                 kept = self.loop.seq
                 with suppress(DeviceFailed):  # a shortcut is no reason to fail
                     await self._devices.journal.keep(kept, self.loop.state)
-
-    async def _measure_lag(self) -> None:
-        while True:
-            before = time.monotonic()
-            await asyncio.sleep(LAG_EVERY_SECONDS)
-            self.lags.append(time.monotonic() - before - LAG_EVERY_SECONDS)

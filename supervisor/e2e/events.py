@@ -4,15 +4,12 @@ import json
 import os
 from pathlib import Path
 
-from supervisor.e2e.redact import Redactor
-
 
 class EventFile:
     """`transcript.jsonl`: events `start`, `output`, `note`, `end`, each with the number of its command."""
 
-    def __init__(self, path: Path, redactor: Redactor) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._redactor = redactor
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def write(self, event: str, number: int, /, **data: object) -> None:
@@ -20,9 +17,6 @@ class EventFile:
         line = json.dumps({"event": event, "command": number} | data, default=str) + "\n"
         if self._fd >= 0:
             os.write(self._fd, line.encode())
-
-    def redacted(self, text: str | None) -> str | None:
-        return self._redactor.text(text) if text else text
 
     def close(self) -> None:
         if self._fd >= 0:

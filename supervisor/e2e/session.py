@@ -56,7 +56,7 @@ class E2e:
         record.redact = self._redactor.text
         self._transcript = TranscriptFile(self.directory / "transcript.txt", self._redactor)
         self._transcript_in_use = threading.Lock()
-        self._events = EventFile(self.directory / "transcript.jsonl", self._redactor)
+        self._events = EventFile(self.directory / "transcript.jsonl")
         self._spawned: list[Spawned] = []
 
     # --- commands ---------------------------------------------------------------------------------------------

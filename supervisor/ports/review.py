@@ -19,10 +19,3 @@ class PullRequests(Protocol):
         """One for a batch as it is integrated: its ledger and its branch are known, and `head` is what was merged.
         Asked again it finds the one that is there. It takes its time, and never fails: what went wrong is told."""
         ...
-
-
-class NoPullRequests:
-    """Nobody is asked."""
-
-    async def open(self, batch: Batch, head: str) -> Offer:
-        return Offer()

@@ -24,8 +24,6 @@ def unseen(name: str, *steps: Step, said: str = "refused") -> Case:
     return Case(name, "unseen", MEAN, "FIX_IMPL", steps, without_runs=said)
 
 
-RIGHT_CORE = "from tally.numbers import *\nfrom tally.numbers import BadNumber, mean\n"
-
 CASES = [
     configured(
         "a plugin, named in the test",
