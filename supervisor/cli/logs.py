@@ -13,7 +13,7 @@ from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
 
 WAIT_SECONDS = 20
-_PAINT = {"say": "bold", "tool": "blue", "result": "grey", "pane": "grey", "note": "yellow"}
+_PAINT = {"say": "bold", "tool": "blue", "result": "bright_black", "pane": "bright_black", "note": "yellow"}
 
 type Row = dict[str, Any]
 

@@ -9,6 +9,7 @@ import typer
 from supervisor import __version__
 from supervisor.cli import printing, session
 from supervisor.cli.arguments import BATCH, JOB
+from supervisor.cli.tables import table
 from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
 
@@ -58,10 +59,10 @@ def _queue_text(data: dict[str, Any]) -> str:
     )
     if data["batches"]:
         head = ("batch", "state", "jobs", "waiting", "at work", "checked", "over", "outcomes")
-        parts.append(printing.table(head, [_batch_row(batch) for batch in data["batches"]]))
+        parts.append(table(head, [_batch_row(batch) for batch in data["batches"]]))
     else:
         parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
-    parts.append(printing.table(("pool", "provider", "slots", "note"), [_pool_row(pool) for pool in data["pools"]]))
+    parts.append(table(("pool", "provider", "slots", "note"), [_pool_row(pool) for pool in data["pools"]]))
     if disk := data.get("disk"):
         parts.append(printing.disk(disk))
     parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]
@@ -101,7 +102,7 @@ def jobs(
     data["rows"] = [row for row in data["rows"] if state in (None, row["state"], row["outcome"])]
     shared = any(row.get("cases", 1) > 1 for row in data["rows"])  # a sealed batch of an older version has none
     columns = ("id", "state", "outcome", "attempts", "pool", *(["cases"] if shared else []), "test")
-    here.show(data, printing.table(columns, [[row.get(column, 1) for column in columns] for row in data["rows"]]))
+    here.show(data, table(columns, [[row.get(column, 1) for column in columns] for row in data["rows"]]))
 
 
 def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:

@@ -1,4 +1,4 @@
-"""Text for a person: tables that fit, colours where they are wanted, and nothing that a terminal would obey."""
+"""Text for a person: colours where they are wanted, and nothing that a terminal would obey."""
 
 import os
 import shutil
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-_COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "grey": 90, "bold": 1}
+_COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "bright_black": 90, "bold": 1}
 
-#: how a state or outcome is painted
+#: how a state or outcome is painted: by rich's names
 PAINT = {
     "running": "blue",
     "finished": "green",
@@ -23,7 +23,7 @@ PAINT = {
     "lost": "red",
     "stalled": "red",
     "timed-out": "red",
-    "cancelled": "grey",
+    "cancelled": "bright_black",
 }
 
 
@@ -31,8 +31,16 @@ def has_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def terminal_columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def has_colours() -> bool:
+    return has_terminal() and not os.environ.get("NO_COLOR")
+
+
 def paint(text: str, colour: str) -> str:
-    if not colour or not has_terminal() or os.environ.get("NO_COLOR"):
+    if not colour or not has_colours():
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
@@ -40,29 +48,6 @@ def paint(text: str, colour: str) -> str:
 def clean(value: object) -> str:
     """Test names and agents' words may hold anything."""
     return "".join(char if char.isprintable() else "�" for char in str(value))
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns; on a terminal, the widest gives way so that a line is a line."""
-    cells = [[("-" if cell in (None, "") else clean(cell)) for cell in row] for row in rows]
-    widths = [max(len(line[column]) for line in [head, *cells]) for column in range(len(head))]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    excess = sum(widths) + 2 * (len(widths) - 1) - room
-    if room and excess > 0:
-        widest = widths.index(max(widths))
-        widths[widest] = max(8, widths[widest] - excess)
-    lines = [paint(_line([title.upper() for title in head], widths), "bold")]
-    return "\n".join([*lines, *(_line(row, widths, PAINT) for row in cells)])
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], colours: dict[str, str] | None = None) -> str:
-    fitted = [_fit(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    painted = [paint(text, (colours or {}).get(cell, "")) for cell, text in zip(cells, fitted, strict=True)]
-    return "  ".join(painted).rstrip()
-
-
-def _fit(text: str, width: int) -> str:
-    return text.ljust(width) if len(text) <= width else "…" + text[len(text) - width + 1 :]
 
 
 def counts(found: dict[str, int], *, without: Sequence[str] = ()) -> str:

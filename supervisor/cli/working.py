@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from supervisor.cli import printing, session
+from supervisor.cli.tables import table
 from supervisor.control.client import quoted
 from supervisor.errors import Refused
 
@@ -66,7 +67,7 @@ def _text(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "nothing waits here: all work that was done is merged"
     cells = [(row["job"], row["ledger"], row["commits"], _where(row), row["why"]) for row in rows]
-    return printing.table(COLUMNS, cells)
+    return table(COLUMNS, cells)
 
 
 def _where(row: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ EXAMPLE = re.compile(r"Example: +(supervisorctl .*)")
 PAGES = [verb for verb in VERBS if verb not in ("config", "tutorial")] + ["config check", "config show"]
 #: their examples end when the batch does
 UNTIL_OVER = {"wait", "follow", "drain"}
-HEAVY = {"httpx", "pydantic", "fastapi", "uvicorn", "structlog", "rich.live", "pygit2", "sqlite3"}
+HEAVY = {"httpx", "pydantic", "fastapi", "uvicorn", "structlog", "rich.console", "pygit2", "sqlite3"}
 FIRST_IS_FIXED = {"tests/test_it.py::test_one": "fixed"}
 #: what this machine lacks is no mistake of the example
 MAY_FIND_PROBLEMS = {"doctor"}
