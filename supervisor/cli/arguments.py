@@ -8,9 +8,17 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-BATCH = typer.Argument(metavar="BATCH", help="Its id, or the beginning of it.", show_default=False)
-JOB = typer.Argument(metavar="JOB", help="BATCH.NUMBER; the batch may be shortened.", show_default=False)
-TARGET = typer.Argument(metavar="BATCH|JOB", help="A batch, or a job as BATCH.NUMBER.", show_default=False)
+from supervisor.cli import ids
+
+BATCH = typer.Argument(
+    metavar="BATCH", help="Its id, or the beginning of it.", show_default=False, autocompletion=ids.batches
+)
+JOB = typer.Argument(
+    metavar="JOB", help="BATCH.NUMBER; the batch may be shortened.", show_default=False, autocompletion=ids.jobs
+)
+TARGET = typer.Argument(
+    metavar="BATCH|JOB", help="A batch, or a job as BATCH.NUMBER.", show_default=False, autocompletion=ids.targets
+)
 TIMEOUT = typer.Option(min=0, metavar="SECONDS", help="Wait no longer (exit 124).", show_default=False)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from supervisor.cli import session, waiting
+from supervisor.cli import ids, session, waiting
 from supervisor.cli.arguments import with_common_options
 from supervisor.cli.printing import clean
 from supervisor.cli.session import Session
@@ -63,10 +63,18 @@ def fill(
     seed: Annotated[list[int] | None, typer.Option(metavar="LINE", help="Only the seed there; repeatable.")] = None,
     profile: ProfileName = "default",
     wait: Wait = False,
-    review: Annotated[str | None, typer.Option(metavar="BATCH", help="Show what its writers propose.")] = None,
-    accept: Annotated[list[str] | None, typer.Option(metavar="JOB", help="Write its block into FILE.")] = None,
-    reject: Annotated[list[str] | None, typer.Option(metavar="JOB", help="Never show its block again.")] = None,
-    report: Annotated[str | None, typer.Option(metavar="BATCH", help="Show what confused its writers.")] = None,
+    review: Annotated[
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show what its writers propose.")
+    ] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option(metavar="JOB", autocompletion=ids.jobs, help="Write its block into FILE.")
+    ] = None,
+    reject: Annotated[
+        list[str] | None, typer.Option(metavar="JOB", autocompletion=ids.jobs, help="Never show its block again.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show what confused its writers.")
+    ] = None,
 ) -> None:
     """Let writers fill the seeds of FILE, and decide what of it is kept. Prints the batch.
 
@@ -93,7 +101,9 @@ def sync(
     ] = None,
     profile: ProfileName = "default",
     wait: Wait = False,
-    accept: Annotated[str | None, typer.Option(metavar="BATCH", help="Take what is verified of it.")] = None,
+    accept: Annotated[
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Take what is verified of it.")
+    ] = None,
 ) -> None:
     """Let writers bring the tests up to FILE: stale citations first, then uncited blocks. Prints the batch.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from supervisor.cli import printing, session
+from supervisor.cli import ids, printing, session
 from supervisor.cli.tables import table
 from supervisor.control.client import quoted
 from supervisor.errors import Refused
@@ -13,7 +13,9 @@ from supervisor.errors import Refused
 SOME_FAILED = 1
 COLUMNS = ("job", "ledger", "commits", "where", "why")
 
-TARGET = typer.Argument(metavar="[BATCH|JOB]", help="A batch, or a job as BATCH.NUMBER.", show_default=False)
+TARGET = typer.Argument(
+    metavar="[BATCH|JOB]", help="A batch, or a job as BATCH.NUMBER.", show_default=False, autocompletion=ids.targets
+)
 TAKE = typer.Option("--take", help="Bring it into your repository, each piece as a branch. Nothing is checked out.")
 BRANCH = typer.Option(metavar="NAME", help="With --take: instead of supervisor/work/JOB.", show_default=False)
 REPO = typer.Option(metavar="DIR", help="With --take: another repository than the batch's.", show_default=False)

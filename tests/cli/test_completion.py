@@ -31,7 +31,15 @@ LINES = [
     (["logs", "ka"], "kaaaa."),
     (["logs", "kaaaa."], "kaaaa.1"),
     (["cancel", "kaaaa."], "kaaaa.1"),
+    (["work", "kaaaa."], "kaaaa.1"),
     (["drain", "--dead"], "--deadline"),
+    (["tutorial", "ch"], "check"),
+    (["tutorial", "check", "tutorial.sh", "--annotations", "g"], "github"),
+    (["tutorial", "fill", "tutorial.sh", "--review", "ka"], "kaaaa"),
+    (["tutorial", "fill", "tutorial.sh", "--accept", "kaaaa."], "kaaaa.1"),
+    (["config", "show", "--or"], "--origin"),
+    (["completion", "z"], "zsh"),
+    (["--json", "st"], "status"),
 ]
 
 
@@ -84,6 +92,22 @@ async def test_what_a_script_asks_is_answered_a_candidate_a_line(
 async def test_without_a_daemon_a_shell_hears_no_complaint(tmp_path: Path) -> None:
     offered = await ctl(tmp_path, "complete", "--", "status", "ka")
     assert (offered.code, offered.out.strip(), offered.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("words", [["submit", "te"], ["tutorial", "check", "tu"], ["cancel", "kaaaa", "k"]])
+async def test_where_no_id_is_meant_the_shell_is_left_to_offer_files(tmp_path: Path, words: list[str]) -> None:
+    async with served(tmp_path) as api:
+        await api.submit("tests/test_it.py::test_one", batch="kaaaa")
+        offered = await ctl(tmp_path, "complete", "--", *words)
+    assert (offered.code, offered.out.strip(), offered.err) == (0, "", "")
+
+
+async def test_the_daemon_that_is_named_on_the_line_is_asked(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        await api.submit("tests/test_it.py::test_one", batch="kaaaa")
+        words = ("--socket", str(api.socket), "status", "ka")
+        offered = await ctl(tmp_path, "complete", "--", *words, SUPERVISOR_SOCKET=str(tmp_path / "another"))
+    assert offered.out.split() == ["kaaaa"]
 
 
 async def test_what_is_meant_for_pytest_is_not_completed(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""Ids of batches and jobs, offered to who types one. A daemon that is away, or slow, has none to offer."""
+
+import typer
+
+from supervisor.cli import session
+from supervisor.control.client import Client, quoted
+from supervisor.errors import SupervisorError
+
+#: an answer that takes longer is of no use to who types
+QUICK_SECONDS = 1.0
+MOST_BATCHES = 50
+
+
+def batches(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _ids(ctx, "/v1/batches", limit=MOST_BATCHES)
+
+
+def jobs(ctx: typer.Context, incomplete: str) -> list[str]:
+    """First the batch with its dot, then what follows the dot."""
+    if "." in incomplete:
+        return targets(ctx, incomplete)
+    return [f"{batch}." for batch in batches(ctx, incomplete)]
+
+
+def targets(ctx: typer.Context, incomplete: str) -> list[str]:
+    """A batch; after its dot, one of its jobs."""
+    batch, dot, _ = incomplete.partition(".")
+    return _ids(ctx, f"/v1/batches/{quoted(batch)}/jobs") if dot else batches(ctx, incomplete)
+
+
+def _ids(ctx: typer.Context, path: str, **query: int) -> list[str]:
+    here = session.of(ctx)
+    client = Client(here.socket or session.socket_path(), timeout=QUICK_SECONDS)
+    try:
+        return [row["id"] for row in client.get(path, **query)["rows"]]
+    except SupervisorError:
+        return []
