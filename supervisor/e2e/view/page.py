@@ -1,19 +1,21 @@
 """The page: one file that needs nothing else, and that nothing written by a test can make do anything.
 
-All text reaches the page as JSON and the document through `textContent`; the policy in its head allows this one
-script and this one style sheet by their hashes, and no request to anywhere. Details of a test are packed (gzip),
-and unpacked when somebody looks at them.
+All text reaches the page as JSON, in a template that escapes what it is given, and the document through
+`textContent`; the policy in its head allows this one script and this one style sheet by their hashes, and no request
+to anywhere. Details of a test are packed (gzip), and unpacked when somebody looks at them.
 """
 
 import base64
 import gzip
 import hashlib
-import html
 import json
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from supervisor.e2e.view.detail import Filmer, detail
 from supervisor.e2e.view.grouping import Grouping, group
@@ -98,36 +100,26 @@ def _details(test: TestResult, before: TestResult | None, film: Filmer | None) -
 
 
 def _document(title: str, index: dict[str, Any], details: Iterable[list[dict[str, Any]]]) -> str:
-    assets = files("supervisor.e2e.view") / "assets"
-    script, style, body = (
-        (assets / name).read_text(encoding="utf-8") for name in ("view.js", "view.css", "body.html")
+    script, style, document = (_asset(name) for name in ("view.js", "view.css", "view.html"))
+    templates = Environment(autoescape=True, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined)
+    templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
+    return templates.from_string(document).render(
+        title=title,
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'",
+        style=Markup(style),
+        script=Markup(script),
+        index=index,
+        details=map(_packed, details),
     )
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    packed = "\n".join(
-        f'<script type="application/octet-stream" id="detail-{number}">{_packed(each)}</script>'
-        for number, each in enumerate(details)
-    )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
-        f'<script type="application/json" id="index">{_inert(index)}</script>\n{packed}\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
-    )
+
+
+def _asset(name: str) -> str:
+    return (files("supervisor.e2e.view") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _inert(data: object) -> str:
-    """JSON that cannot end the element it stands in."""
-    return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _packed(data: object) -> str:

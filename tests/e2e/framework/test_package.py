@@ -61,6 +61,8 @@ def test_it_is_installed_alone_and_brings_no_daemon(tmp_path: Path) -> None:
     assert {"agent-supervisor-e2e", "pyte", "pytest"} <= names
     assert names <= {
         "agent-supervisor-e2e",
+        "jinja2",
+        "markupsafe",
         "pyte",
         "pytest",
         "wcwidth",
