@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 LOOPS = {"for": "done", "while": "done", "until": "done", "select": "done"}
-CLOSERS = {**LOOPS, "if": "fi", "case": "esac", "{": "}"}
+CLOSERS = {**LOOPS, "if": "fi", "case": "esac", "{": "}", "[[": "]]"}
 BEFORE_KEYWORDS = {"then", "else", "elif", "do", "!", "time", "coproc"}
 NESTED = {"$((": "((", "$(": ")", "<(": ")", ">(": ")", "${": "${", '$"': '"'}
 OPENED_BY = {closer: opener for opener, closer in CLOSERS.items()} | {"done": "do", ")": "(", "word)": "(", "$'": "'"}
@@ -46,8 +46,9 @@ class Frame:
     kind: str
     line: int
     in_word: bool = False
+    keyword_next: bool = False
     phase: str = ""
-    depth: int = 0
+    depth: int = 2  # of an arithmetic command, which begins with two parentheses
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Shell:
         self._word, self._in_word, self._keyword_next = "", False, True
 
     def _push(self, kind: str, *, phase: str = "") -> None:
-        self._stack.append(Frame(kind, self._line, self._in_word, phase, depth=2 if kind == "((" else 0))
+        self._stack.append(Frame(kind, self._line, self._in_word, self._keyword_next, phase))
 
     def _pop(self) -> None:
         self._stack.pop()
@@ -167,6 +168,7 @@ class Shell:
         token, end = found.group(), found.end()
         if line.startswith("<<", position) and token != "<<<" and (heredoc := _HEREDOC.match(line, position)):
             self._end_word()
+            self._keyword_next = False
             delimiter = re.sub(r"['\"\\]", "", heredoc[2])
             self._heredocs.append(Heredoc(delimiter, bool(heredoc[1]), self._line))
             return heredoc.end()
@@ -187,6 +189,10 @@ class Shell:
         return end
 
     def _read_operator(self, token: str, position: int) -> int:
+        """Cases: inside a test, what a parenthesis opens or closes, the next command, a redirection."""
+        if self._kind() == "]]" and self._word != "]]":
+            self._end_word()
+            return position + len(token)
         if token[0] == "(":
             return position + self._open_parenthesis(token)
         self._end_word()
@@ -194,6 +200,8 @@ class Shell:
             self._close_parenthesis()
         elif token[0] in ";|" or token in {"&&", "&"}:
             self._end_command(token)
+        else:
+            self._keyword_next = False  # `> if` is a file
         return position + len(token)
 
     def _open_parenthesis(self, token: str) -> int:
@@ -229,7 +237,8 @@ class Shell:
             frame = self._stack[-1 - unfinished]
             del self._stack[-1 - unfinished :]
             self._start_command()
-            self._in_word, self._word = frame.in_word, "\0" if frame.in_word else ""
+            if frame.in_word:
+                self._word, self._in_word, self._keyword_next = "\0", True, frame.keyword_next
 
     def _end_command(self, operator: str) -> None:
         if operator.startswith((";;", ";&")) and self._kind() == "esac":
@@ -254,14 +263,16 @@ class Shell:
             self._take_word(word)
 
     def _take_word(self, word: str) -> None:
-        """Cases: a function's name, inside an array, a case before its first body, a keyword, any other word."""
+        """Cases: a function's name, in an array or a test, a case before its first body, a keyword, another word."""
         frame = self._stack[-1] if self._stack else None
         self._awaited_since = 0
         if self._names_function:
             self._names_function = False
             self._await()
-        elif frame and frame.kind == "word)":
-            pass
+        elif frame and frame.kind in {"word)", "]]"}:
+            if word == frame.kind:
+                self._pop()
+                self._keyword_next = True
         elif frame and frame.kind == "esac" and frame.phase != "body":
             self._take_case_word(frame, word)
         elif self._keyword_next:

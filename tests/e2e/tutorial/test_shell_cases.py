@@ -40,6 +40,9 @@ WHOLE = {
     "process substitution": "diff <(\n\na) b",
     "keyword straight after a keyword": "{ if a; then b\n\nfi }",
     "regular expression with a group": "if [[ $x =~ ^(a|b)$ ]]; then\n\n  echo\nfi",
+    "test": "[[ -n $a\n\n  && ( -n $b ||\n\n -n $c )\n\n]]",
+    "test in a substitution": "x=$([[ -n a\n\n]] && (echo b\n\n))",
+    "no keyword after a redirection": "{ { a; } > f }\n\n}; }",
 }
 
 APART = {
@@ -59,6 +62,8 @@ APART = {
     "continuation before a blank line ends there": "a \\\n\nb",
     "background": "a &\n\nb",
     "redirections": "a >&2 2>&1 &> f\n\nb",
+    "redirection to a file that is called like a keyword": "> if\n\nb 2> case < do",
+    "keyword after a test": "if [[ a ]] then b; fi\n\n{ [[ a<b ]]&& c; }",
     "substitution that closes": "echo $(ls) if\n\nb",
     "closing words without an opening one": "fi\n\ndone; }",
     "case on one line": "case a in a) b ;; esac\n\nc",
