@@ -125,7 +125,7 @@ def _walk(root: Any) -> Iterator[Any]:
 
 def _is_backquoted(node: Any) -> bool:
     """bash reads what stands there when it runs it, and so do we."""
-    return node.type == "command_substitution" and node.children[0].type == "`"
+    return bool(node.type == "command_substitution" and node.children[0].type == "`")
 
 
 def _is_first_word(node: Any) -> bool:
