@@ -3,6 +3,8 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Nothing that is started here has to do with a tmux that it is started in.
 unexport TMUX TMUX_PANE
+# Images of containers set this. Each of the thousand Pythons that the tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
