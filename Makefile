@@ -25,8 +25,9 @@ demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in 
 test: setup-tests ## all tests that end within minutes
 	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER -m "not proof" $(TESTS)
 
-proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr
-	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER --timeout 300 -m proof $(TESTS)
+proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr; properties on many examples
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER --timeout 300 --hypothesis-profile=many \
+		-m proof $(TESTS)
 
 check: setup ## formatting, lint, strict types, import contracts, file budgets
 	@ruff format --check .

@@ -5,8 +5,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 from supervisor.adapters.private_tmux import leave_the_users_tmux
+from tests.properties import FEW, is_long
 
 pytest_plugins = ["pytester"]
 
@@ -14,6 +16,7 @@ pytest_plugins = ["pytester"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 leave_the_users_tmux()
+settings.load_profile(FEW)  # unless `--hypothesis-profile` says otherwise
 
 #: Files of a few tests that take long are begun first: no worker is left alone with one of them at the end.
 LONG = (
@@ -27,7 +30,12 @@ LONG = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before they are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_long() and is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("proof")
+
     def place(item: pytest.Item) -> int:
         inside = item.path.as_posix().removeprefix(f"{Path(__file__).parent}/")
         return next((number for number, start in enumerate(LONG) if inside.startswith(start)), len(LONG))

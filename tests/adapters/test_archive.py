@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.errors import Hostile
@@ -34,7 +34,6 @@ def parsed(data: bytes) -> Outcome | None:
         return None
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary() | st.text().map(str.encode) | (anything | outcomes).map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_an_outcome_or_hostile(data: bytes) -> None:
     outcome = parsed(data)
@@ -42,7 +41,6 @@ def test_any_bytes_are_an_outcome_or_hostile(data: bytes) -> None:
         msgspec.json.encode(outcome).decode("utf-8")
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_cleaned_text_is_printable_and_bounded(text: str) -> None:
     cleaned = clean(text, 50)
@@ -138,7 +136,6 @@ names = st.lists(
 ).map(lambda parts: "artifacts/" + "/".join(parts))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.dictionaries(names, st.binary(max_size=2_000), max_size=5), st.sampled_from([0, 1, 2]))
 def test_reads_what_the_standard_library_wrote(files: dict[str, bytes], form: int) -> None:
     with TemporaryDirectory() as folder:
@@ -154,7 +151,6 @@ def test_reads_what_the_standard_library_wrote(files: dict[str, bytes], form: in
         assert len(publication.artifacts) + len(publication.refusals) == len(files) + 1
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=3_000), st.integers(0, 3_000), st.integers(0, 10_240))
 def test_a_damaged_archive_is_unpacked_or_hostile_and_stays_in_its_folder(noise: bytes, at: int, cut: int) -> None:
     with TemporaryDirectory() as folder:

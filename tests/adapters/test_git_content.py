@@ -1,9 +1,5 @@
-"""What the ledger calls merged is in the branch by content, or said to have given way: random batches, judged by git.
+"""What the ledger calls merged is in the branch by content, or said to have given way: random batches, git judges."""
 
-`PROOF_ROUNDS` in the environment says how many batches are tried.
-"""
-
-import os
 from pathlib import Path
 
 import pygit2
@@ -16,8 +12,8 @@ from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.publication.changes import read_changes
 from tests.adapters.agent_clone import git
 from tests.adapters.test_git_picking import Files, bare_repository, commit_files
+from tests.properties import examples
 
-ROUNDS = int(os.environ.get("PROOF_ROUNDS", "40"))
 
 #: the same lines at several places, so that the same hunk can stand at two
 BLOCK = [b"def f():\n", b"    x = 1\n", b"    return x\n", b"\n", b"\n"]
@@ -93,7 +89,7 @@ STANDS_ON: list[Commits] = [
 ]
 
 
-@settings(max_examples=ROUNDS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(1 / 3), suppress_health_check=list(HealthCheck))
 @given(jobs())
 @example(TWO_PLACES)
 @example(REFINED)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pygit2
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from supervisor.integration.branches.picking import Integrated, integrate
@@ -17,6 +17,7 @@ from supervisor.integration.rules.messages import trailers_in
 from supervisor.integration.rules.work import Evidence, Work
 from supervisor.model.ledger import Fate
 from supervisor.publication.changes import kind_and_subject, read_changes
+from tests.properties import examples
 
 from .agent_clone import commit, git
 
@@ -94,7 +95,7 @@ def by_git(folder: Path, base: str, shas: list[str]) -> tuple[str, dict[str, set
     return git(work, "rev-parse", "HEAD^{tree}"), conflicts
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(1 / 3))
 @given(stories())
 @example([{"one": b"a\n"}, {"two": b"a\n"}, {}])  # renamed, then removed
 def test_results_and_conflicts_are_gits_own(story: list[Files]) -> None:

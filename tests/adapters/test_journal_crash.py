@@ -20,6 +20,7 @@ from supervisor.adapters.sqlite.mark import place_of
 from supervisor.adapters.sqlite.schema import open_database
 from supervisor.errors import Unreadable
 from supervisor.model import event as ev
+from tests.properties import examples
 
 PAGE, LOG_HEADER, FRAME_HEADER = 4096, 32, 24
 
@@ -106,7 +107,7 @@ def test_a_log_cut_at_any_frame_holds_all_that_was_acknowledged(beside: int) -> 
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(1 / 2))
 def test_a_torn_log_holds_all_that_was_acknowledged(data: st.DataObject) -> None:
     """Cut at any byte, and what was written after it, unsynced, is anything: nothing, zeros, garbage."""
     length = data.draw(st.integers(0, len(disk().log)))
@@ -117,7 +118,7 @@ def test_a_torn_log_holds_all_that_was_acknowledged(data: st.DataObject) -> None
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(1 / 2))
 def test_a_checkpoint_cut_short_loses_nothing(data: st.DataObject) -> None:
     """While the log is copied into the database, the database may be half old, half new, half written."""
     before, after = disk().database, disk().checkpointed
@@ -128,7 +129,7 @@ def test_a_checkpoint_cut_short_loses_nothing(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(1 / 2))
 def test_a_mark_that_was_cut_short_is_the_one_before_or_the_one_after(data: st.DataObject) -> None:
     """The last append is on disk, and its mark was being written: whatever became of that, all is there."""
     (_, _, before), (_, _, after) = disk().acknowledged[-2:]

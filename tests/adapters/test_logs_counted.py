@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.adapters.logs.books import Books
@@ -32,7 +32,6 @@ def test_a_step_whose_source_mngr_wrote_over_is_still_the_agents(tmp_path: Path)
 
 
 @given(crashes=st.lists(st.tuples(st.sampled_from(["append", "save"]), st.integers(1, 3)), max_size=6))
-@settings(deadline=None, max_examples=40)
 def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path_factory: Any, crashes: list[tuple[str, int]]) -> None:
     box = Box(tmp_path_factory.mktemp("box"))
     written = 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.adapters.layout import Layout
@@ -33,7 +33,6 @@ def size(store: LogStore, key: AttemptKey) -> int:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60), st.integers(0, 30_000))
-@settings(deadline=None, max_examples=50)
 def test_a_place_in_a_log_stays_what_it_is(tmp_path_factory: Any, sizes: list[int], after: int) -> None:
     """Whatever was cut, the next line from any place on is the one that was there."""
     store = LogStore(Layout(tmp_path_factory.mktemp("log")), each=4000)

@@ -1,6 +1,6 @@
 """No secret passes, however it is cut; and what is none is left alone."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.adapters.logs.redact import SHORTEST_START, Open, Redactor
@@ -22,7 +22,6 @@ def longest_shown(secret: str, text: str) -> int:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_a_known_secret_cut_anywhere_is_masked(data: st.DataObject) -> None:
     """Whatever stands before and after it, and into however many entries it is cut: three characters show at most."""
     secret = data.draw(st.lists(st.sampled_from("abcdefghijklmnopq01/=-."), min_size=8, max_size=20, unique=True))

@@ -1,11 +1,10 @@
 """All cheats and all honest work, as agents of real batches: what the daemon says of each.
 
-Some of each class are tried; `PROOF_ROUNDS=1` tries all 200 once (a quarter of an hour on two busy cores). Only the
-verdicts are waited for: what is verified without a doubt is merged.
+Some of each class are tried; all 200 where `PROOF_ROUNDS` asks for more than a round (a quarter of an hour on two busy
+cores). Only the verdicts are waited for: what is verified without a doubt is merged.
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -16,12 +15,12 @@ from tests.cheats.catalog import CHEATS, EVERYTHING, HONEST
 from tests.cheats.target import repository
 from tests.daemon.crash import STUB
 from tests.daemon.sandbox import Sandbox, running
+from tests.properties import ROUNDS
 from tests.waiting import until
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(1800)]
 
 AGENT = Path(__file__).with_name("agent.py")
-ROUNDS = int(os.environ.get("PROOF_ROUNDS", "0"))
 #: of each class, of those that are judged alike without a run
 SAMPLE = 1
 PATIENCE_SECONDS = 1500
@@ -63,7 +62,7 @@ def chosen() -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for name, case in EVERYTHING.items():
         groups.setdefault((case.of, case.without_runs), []).append(name)
-    return [name for names in groups.values() for name in (names if ROUNDS else _spread(names))]
+    return [name for names in groups.values() for name in (names if ROUNDS > 1 else _spread(names))]
 
 
 def _spread(names: list[str]) -> list[str]:
@@ -71,8 +70,7 @@ def _spread(names: list[str]) -> list[str]:
     return names[::5] if names[0] in HONEST else names[:: max(1, len(names) // SAMPLE)][:SAMPLE]
 
 
-@pytest.mark.parametrize("turn", range(max(1, ROUNDS)))
-async def test_no_cheat_goes_by_unsaid_and_no_honest_work_is_held_up(turn: int, tmp_path: Path) -> None:
+async def test_no_cheat_goes_by_unsaid_and_no_honest_work_is_held_up(tmp_path: Path) -> None:
     names = chosen()
     found = await verdicts(tmp_path, names)
 

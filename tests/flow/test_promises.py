@@ -24,6 +24,7 @@ from supervisor.model.effect import Effect
 from supervisor.model.state import State
 from tests.flow.laws import Historian, check_books, check_nothing_is_forgotten
 from tests.flow.world import NOON, World, numbered, replayed
+from tests.properties import examples, is_long
 
 POOLS = (
     ev.PoolSpec("local", "local", 2),
@@ -257,12 +258,8 @@ class Promises(RuleBasedStateMachine):
         assert all(repr(state) == seen for state, seen in self.remembered)
 
 
-quickly = settings(max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
-TestPromises = pytest.mark.timeout(300)(Promises.TestCase)
-TestPromises.settings = quickly
-
-
-@pytest.mark.proof
-@pytest.mark.timeout(1200)
-class TestPromisesForLong(Promises.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(quickly, max_examples=1500, stateful_step_count=80)
+tried = settings(
+    max_examples=examples(2), stateful_step_count=80 if is_long() else 40, suppress_health_check=list(HealthCheck)
+)
+TestPromises = pytest.mark.timeout(1200)(Promises.TestCase)
+TestPromises.settings = tried

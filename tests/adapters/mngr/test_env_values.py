@@ -5,12 +5,13 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.adapters.mngr.envfile import env_file
 from supervisor.errors import MngrFailed
 from tests.adapters.mngr.sandboxes import REAL, STUB, device, sandbox
+from tests.properties import examples
 
 NASTY = [
     *(
@@ -89,7 +90,7 @@ async def test_nasty_values_arrive_verbatim() -> None:
     assert await read_by_an_agent(STUB, NASTY) == NASTY
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(1 / 15))
 @given(values)
 async def test_any_value_arrives_verbatim(texts: list[str]) -> None:
     assert await read_by_an_agent(STUB, texts) == texts

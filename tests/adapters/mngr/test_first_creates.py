@@ -1,10 +1,9 @@
 """Many creates at once in a home where no mngr ever was: one machine, and every agent is where it is said to be.
 
-`PROOF_ROUNDS` says how often; 20 is the long run.
+As often as `PROOF_ROUNDS` says.
 """
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 
 from supervisor.ports import AgentAddress
 from tests.adapters.mngr.sandboxes import REAL, STUB, device, sandbox
-
-ROUNDS = int(os.environ.get("PROOF_ROUNDS", "1"))
+from tests.properties import ROUNDS
 
 
 async def creates_at_once(command: Path, count: int, *, warm: bool) -> None:

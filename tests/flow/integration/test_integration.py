@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.integration.rules.ledger import change_rows, credited, job_rows
@@ -30,7 +30,6 @@ texts = st.sampled_from(
         "[DOC] x",
     ]
 )
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -84,7 +83,6 @@ def stories(draw: st.DrawFn) -> tuple[list[Work], list[Picked]]:
     return works, picks
 
 
-@unhurried
 @given(stories())
 def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
     """A row for each job and each change; all that qualified is on the branch by trailer, or named with a reason."""
@@ -103,7 +101,6 @@ def test_the_ledger_adds_up(story: tuple[list[Work], list[Picked]]) -> None:
     assert all(jobs[row.change.job].fate is Fate.MERGED for row in rows if row.fate is Fate.MERGED)
 
 
-@unhurried
 @given(all_works(), st.data())
 def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(works: list[Work], data: st.DataObject) -> None:
     by_job = {work.job: work for work in works}
@@ -122,7 +119,6 @@ def test_trailers_name_what_a_commit_holds_whatever_agents_wrote(works: list[Wor
         assert told == min(sum(map(len, doubts.values())), MAX_DOUBTS + 1)
 
 
-@unhurried
 @given(all_works(), st.randoms())
 def test_the_plan_does_not_depend_on_the_order_of_works(works: list[Work], random: object) -> None:
     plan = planned(works)
@@ -130,7 +126,6 @@ def test_the_plan_does_not_depend_on_the_order_of_works(works: list[Work], rando
     assert planned(works) == plan
 
 
-@unhurried
 @given(all_works())
 def test_every_change_is_planned_once_or_rejected(works: list[Work]) -> None:
     plan = planned(works)
@@ -140,7 +135,6 @@ def test_every_change_is_planned_once_or_rejected(works: list[Work]) -> None:
     assert sorted(plan.jobs) == [unit.job for unit in plan.units]
 
 
-@unhurried
 @given(all_works(), st.lists(st.text(max_size=3)), st.randoms())
 def test_what_a_job_brings_stays_together_and_in_order_whatever_the_ranking(
     works: list[Work], said: list[str], random: random.Random

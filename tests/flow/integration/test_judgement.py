@@ -1,6 +1,5 @@
 """The integrator's agent is an attempt like any other, as job 0 of its batch: crash-safe, and never in the way."""
 
-import pytest
 from hypothesis import settings
 
 from supervisor.flow.requests import decide
@@ -12,8 +11,9 @@ from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release,
 from supervisor.model.job import INTEGRATOR
 from supervisor.model.outcome import Outcome
 from tests.flow.laws import check_books, check_nothing_is_forgotten
-from tests.flow.test_promises import POOLS, Promises
+from tests.flow.test_promises import POOLS, Promises, tried
 from tests.flow.world import World
+from tests.properties import examples
 
 
 class JudgedWorld(World):
@@ -113,12 +113,4 @@ class JudgedPromises(Promises):
 
 
 TestJudgedPromises = JudgedPromises.TestCase
-TestJudgedPromises.settings = settings(
-    Promises.TestCase.settings, max_examples=40, stateful_step_count=40, deadline=None
-)
-
-
-@pytest.mark.proof
-@pytest.mark.timeout(600)
-class TestJudgedPromisesForLong(JudgedPromises.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(TestJudgedPromises.settings, max_examples=1000, stateful_step_count=60)
+TestJudgedPromises.settings = settings(tried, max_examples=examples(1))
