@@ -42,7 +42,9 @@ class Workshop:
     folder: Path
     #: of the base, beside those above
     files: dict[str, str] = field(default_factory=dict)
-    profile: Profile = field(default_factory=lambda: Profile(pytest=PYTEST, integrator=False))
+    profile: Profile = field(
+        default_factory=lambda: Profile(pytest=PYTEST, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, integrator=False)
+    )
     jobs: list[Job] = field(default_factory=list)
 
     def __post_init__(self) -> None:
