@@ -49,6 +49,7 @@ def test_recording_goes_on_while_other_commands_run_and_never_overwrites(with_mn
     expect(e2e.run("true")).to_leave_nothing_behind()
 
 
+@pytest.mark.usefixtures("alone")
 def test_recording_is_complete_when_the_test_ends(pytester: pytest.Pytester) -> None:
     """Its exit event is there, and so is the result's mention of it."""
     pytester.makepyfile(
@@ -64,7 +65,7 @@ def test_recording_is_complete_when_the_test_ends(pytester: pytest.Pytester) -> 
             expect(e2e.directory / "a.cast").eventually().to_contain("attached")
         """
     )
-    pytester.runpytest_subprocess("--e2e-dir=out", "-p", "no:asyncio").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-p", "supervisor_e2e", "--e2e-dir=out").assert_outcomes(passed=1)
     (path,) = Path("out").glob("*/attempt-1/a.cast")
     assert casts.read(path).events[-1].code == "x"
     assert json.loads((path.parent / "result.json").read_text())["casts"] == ["a.cast"]

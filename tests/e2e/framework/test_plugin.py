@@ -15,6 +15,8 @@ from supervisor.e2e.environment import Home, environment
 from tests.waiting import until_sync
 
 OPTIONS = ("--e2e-dir=out", "-p", "no:asyncio", "-p", "no:schemathesis")
+#: of a pytest that loads nothing else of what is installed here
+ALONE = ("-p", "supervisor_e2e", "--e2e-dir=out")
 
 
 def results(directory: str = "out") -> dict[str, Any]:
@@ -142,11 +144,11 @@ def own_tmp(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(pytester.mkdir("tmp")))
 
 
-@pytest.mark.usefixtures("own_tmp")
+@pytest.mark.usefixtures("own_tmp", "alone")
 def test_killed_test_leaves_its_transcript_so_far(pytester: pytest.Pytester) -> None:
     """And a record that still says `running`, so that nobody takes it for done."""
     pytester.makepyfile(KILLS_ITS_WORKER)
-    ran = pytester.runpytest_subprocess(*OPTIONS)
+    ran = pytester.runpytest_subprocess(*ALONE)
     assert ran.ret == -signal.SIGKILL
     (result,) = results().values()
     assert result["status"] == "running"
@@ -155,12 +157,11 @@ def test_killed_test_leaves_its_transcript_so_far(pytester: pytest.Pytester) -> 
     assert events[0] == "start"
 
 
-@pytest.mark.usefixtures("own_tmp")
+@pytest.mark.usefixtures("own_tmp", "alone")
 def test_killed_worker_is_said_by_the_others(pytester: pytest.Pytester) -> None:
     """Under pytest-xdist the controller lives on and completes the record; all workers share one run."""
     pytester.makepyfile(f"{KILLS_ITS_WORKER}\ndef test_lives(e2e): e2e.run('true')\n")
-    options = [option for option in OPTIONS if not option.startswith("--e2e-dir")]
-    pytester.runpytest_subprocess(*options, "-n2", "--max-worker-restart=2")
+    pytester.runpytest_subprocess(*ALONE[:2], "-p", "xdist", "-n2", "--max-worker-restart=2")
     (run,) = Path(".test_output/e2e").iterdir()
     states = {name.split("::")[1]: result["status"] for name, result in results(str(run)).items()}
     assert states == {"test_dies 1": "killed", "test_lives 1": "passed"}
@@ -204,6 +205,7 @@ def test_named_variables_pass_into_the_environment(
     pytester.runpytest_inprocess(*OPTIONS).assert_outcomes(passed=1)
 
 
+@pytest.mark.usefixtures("alone")
 def test_our_deadline_comes_before_pytest_timeout(pytester: pytest.Pytester) -> None:
     """Which would end the whole process with `method = thread`, and leave the children alive."""
     pytester.makepyfile(
@@ -217,7 +219,7 @@ def test_our_deadline_comes_before_pytest_timeout(pytester: pytest.Pytester) -> 
             assert e2e.run("sleep 60").timed_out
         """
     )
-    pytester.runpytest_subprocess(*OPTIONS).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*ALONE, "-p", "timeout").assert_outcomes(passed=1)
 
 
 def test_what_still_runs_at_the_end_is_named_and_ended(pytester: pytest.Pytester) -> None:
