@@ -20,7 +20,7 @@ from supervisor.adapters.sqlite.mark import place_of
 from supervisor.adapters.sqlite.schema import open_database
 from supervisor.errors import Unreadable
 from supervisor.model import event as ev
-from tests.properties import examples
+from tests.properties import ROUNDS, examples
 
 PAGE, LOG_HEADER, FRAME_HEADER = 4096, 32, 24
 
@@ -164,10 +164,11 @@ asyncio.run(main())
 """
 
 
-def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [5, pytest.param(20 * ROUNDS, marks=pytest.mark.proof)])
+def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, kills: int) -> None:
     """Each at a random moment of a process that does nothing but append; all on the same journal."""
-    path, moments = tmp_path / "journal.sqlite3", random.Random(20)
-    for _ in range(20):
+    path, moments = tmp_path / "journal.sqlite3", random.Random(kills)
+    for _ in range(kills):
         acknowledged = _killed_while_appending(path, after=moments.randint(1, 50))
         jobs = replayed(path) if moments.random() < 0.5 else _left(path)
         assert jobs == list(range(1, len(jobs) + 1))

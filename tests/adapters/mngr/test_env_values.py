@@ -75,7 +75,7 @@ values = st.lists(
 
 async def read_by_an_agent(command: Path, texts: list[str]) -> list[str]:
     env = {f"V{number}": text for number, text in enumerate(texts)}
-    with sandbox(command) as box:
+    with sandbox(command, warm=command == REAL) as box:
         async with device(box) as agents:
             order = box.order(env=env, state_dir_env={"OWN": "a $HOME/`b`"}, provision=(DUMP,))
             address = await agents.create(order)

@@ -41,7 +41,7 @@ async def following(agents: Agents, address: AgentAddress) -> AsyncIterator[list
 
 
 async def test_lines_are_followed_from_the_first_one_on_and_nothing_stays_behind() -> None:
-    with sandbox(REAL) as box:
+    with sandbox(REAL, warm=True) as box:
         async with device(box) as agents:
             order = box.order()
             address = await agents.create(order)

@@ -8,7 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -187,17 +187,24 @@ async def test_a_command_that_is_no_python_script_is_called_plainly() -> None:
             assert "interpreter" in facts.fallback
 
 
-async def answers(box: Sandbox, transport: PlainTransport | WarmTransport) -> list[Answer]:
+NOBODY = f"agent-{1:032x}@host-{1:032x}.local"
+ASKED = (
+    ("list", "--provider", "local", "--format", "jsonl"),
+    ("destroy", "--force", NOBODY, "--format", "jsonl"),
+    ("list", "--no-such-option"),
+)
+#: each takes a second without the fork server
+ASKED_BESIDES = (
+    ("stop", NOBODY, "--format", "jsonl"),
+    ("label", NOBODY, "--format", "jsonl"),
+    ("gc", "--dry-run", "--provider", "nope", "--format", "jsonl"),
+)
+
+type Asked = Sequence[Sequence[str]]
+
+
+async def answers(box: Sandbox, transport: PlainTransport | WarmTransport, asked: Asked) -> list[Answer]:
     calls = Calls(transport, 2**20)
-    nobody = f"agent-{1:032x}@host-{1:032x}.local"
-    asked = (
-        ("list", "--provider", "local", "--format", "jsonl"),
-        ("stop", nobody, "--format", "jsonl"),
-        ("label", nobody, "--format", "jsonl"),
-        ("gc", "--dry-run", "--provider", "nope", "--format", "jsonl"),
-        ("destroy", "--force", nobody, "--format", "jsonl"),
-        ("list", "--no-such-option"),
-    )
     try:
         return [await calls.run("list", argv, 60, "local") for argv in asked]
     finally:
@@ -205,12 +212,13 @@ async def answers(box: Sandbox, transport: PlainTransport | WarmTransport) -> li
 
 
 @pytest.mark.real
-async def test_the_real_mngr_answers_the_same_through_the_fork_server() -> None:
+@pytest.mark.parametrize("asked", [ASKED, pytest.param(ASKED_BESIDES, marks=pytest.mark.proof)], ids=["some", "more"])
+async def test_the_real_mngr_answers_the_same_through_the_fork_server(asked: Asked) -> None:
     with sandbox(REAL, warm=True) as box:
         async with device(box) as agents:
             assert (await agents.facts()).transport == "warm"
         plain = PlainTransport(box.settings)
-        assert await answers(box, WarmTransport(box.settings, plain)) == await answers(box, plain)
+        assert await answers(box, WarmTransport(box.settings, plain), asked) == await answers(box, plain, asked)
 
 
 def test_what_never_changes_is_found_out_once_by_whatever_name_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
