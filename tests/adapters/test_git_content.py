@@ -14,7 +14,6 @@ from tests.adapters.agent_clone import git
 from tests.adapters.test_git_picking import Files, bare_repository, commit_files
 from tests.properties import examples
 
-
 #: the same lines at several places, so that the same hunk can stand at two
 BLOCK = [b"def f():\n", b"    x = 1\n", b"    return x\n", b"\n", b"\n"]
 type Commits = list[tuple[str, Files]]
