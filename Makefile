@@ -23,10 +23,10 @@ demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in 
 	@python -m supervisor.rehearsal.demo
 
 test: setup-tests ## all tests that end within minutes
-	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER -m "not proof" $(TESTS)
+	@pytest -q -n $(WORKERS) --dist worksteal -rfER -m "not proof" $(TESTS)
 
 proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr; properties on many examples
-	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rfER --timeout 300 --hypothesis-profile=many \
+	@pytest -q -n $(WORKERS) --dist worksteal -rfER --timeout 300 --hypothesis-profile=many \
 		-m proof $(TESTS)
 
 check: setup ## formatting, lint, strict types, import contracts, file budgets
