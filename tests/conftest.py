@@ -18,10 +18,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 leave_the_users_tmux()
 settings.load_profile(FEW)  # unless `--hypothesis-profile` says otherwise
 
-#: Files of a few tests that take long are begun first: no worker is left alone with one of them at the end.
+#: Tests that take long are begun first: no worker is left alone with one of them at the end.
 LONG = (
     "systemd/",
     "remote/",
+    "cheats/",
     "daemon/test_random_kills.py",
     "writing/",
     "e2e/supervisorctl/",

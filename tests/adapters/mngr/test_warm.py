@@ -190,11 +190,11 @@ async def test_a_command_that_is_no_python_script_is_called_plainly() -> None:
 NOBODY = f"agent-{1:032x}@host-{1:032x}.local"
 ASKED = (
     ("list", "--provider", "local", "--format", "jsonl"),
-    ("destroy", "--force", NOBODY, "--format", "jsonl"),
     ("list", "--no-such-option"),
 )
 #: each takes a second without the fork server
 ASKED_BESIDES = (
+    ("destroy", "--force", NOBODY, "--format", "jsonl"),
     ("stop", NOBODY, "--format", "jsonl"),
     ("label", NOBODY, "--format", "jsonl"),
     ("gc", "--dry-run", "--provider", "nope", "--format", "jsonl"),
