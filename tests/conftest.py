@@ -8,6 +8,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from supervisor.adapters.private_tmux import leave_the_users_tmux
+from tests import zygote
 from tests.properties import FEW, is_long
 
 pytest_plugins = ["pytester"]
@@ -29,6 +30,11 @@ LONG = (
     "claude/",
     "rehearsal/",
 )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    zygote.end()
 
 
 @pytest.hookimpl(tryfirst=True)  # before they are selected by their marks

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.zygote import programs
+
 BIN = Path(sys.executable).parent
 
 
@@ -31,15 +33,19 @@ class Ran:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Nothing of the machine's: paths of our own, and no colours asked for."""
-    base = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"}
+    """Nothing of the machine's: paths of our own, no colours asked for, no pytest plugins that are here by chance."""
+    base = {"PATH": f"{programs()}:{BIN}:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8"}
+    base |= {"COLUMNS": "100", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return base | {"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)} | more
 
 
-async def ctl(home: Path, *args: str, cwd: Path | None = None, program: str = "supervisorctl", **env: str) -> Ran:
+async def ctl(
+    home: Path, *args: str, cwd: Path | None = None, program: str | Path = "supervisorctl", **env: str
+) -> Ran:
+    """`program` may be a path; else it is started by a fork."""
     socket = {"SUPERVISOR_SOCKET": str(home / "ctl.sock")}
     running = await asyncio.create_subprocess_exec(
-        str(BIN / program),
+        str(programs() / program),
         *args,
         cwd=cwd or home,
         env=environment(home, **socket | env),

@@ -6,6 +6,8 @@ from pathlib import Path
 from supervisor.cli.collecting import collect, grouped
 from supervisor.cli.surroundings import Surroundings
 
+#: without the plugins that happen to be installed here
+PYTEST = ["env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", sys.executable, "-m", "pytest"]
 TESTS = '''
 import unittest, pytest
 
@@ -72,7 +74,7 @@ def test_functions_and_classes_are_told_by_the_items_and_not_by_their_names(tmp_
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
     for per, expected in (("function", FUNCTIONS), ("class", CLASSES)):
         around = Surroundings(tmp_path)
-        found = collect(tmp_path, [sys.executable, "-m", "pytest"], [], per, timeout=100, around=around)
+        found = collect(tmp_path, PYTEST, [], per, timeout=100, around=around)
         assert dict(zip(found.tests, found.cases, strict=True)) == expected
 
 

@@ -67,5 +67,4 @@ async def test_a_plain_verb_imports_nothing_heavy(tmp_path: Path, verb: str) -> 
 
 async def test_the_same_programs_under_names_that_nothing_else_has(tmp_path: Path) -> None:
     for name in ("supervisorctl", "agent-supervisorctl", "supervisord", "agent-supervisord"):
-        assert (BIN / name).exists()
-        assert (await ctl(tmp_path, "--help", program=name)).code == 0
+        assert (await ctl(tmp_path, "--help", program=BIN / name)).code == 0

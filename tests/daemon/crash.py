@@ -17,6 +17,7 @@ from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.model.event import Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
 from tests.daemon.box import Order, agents_in_mngr
+from tests.zygote import programs
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "tests" / "stubs" / "mngr"
@@ -82,13 +83,19 @@ class CrashBox:
         (folder / "faults.json").write_text(json.dumps(rules))
 
     def start(
-        self, *, die_at: int = 0, die_before: bool = False, log: IO[str] | None = None, prefix: Sequence[str] = ()
+        self,
+        *,
+        die_at: int = 0,
+        die_before: bool = False,
+        log: IO[str] | None = None,
+        prefix: Sequence[str] | None = None,
     ) -> subprocess.Popen[str]:
-        """With `prefix` before its command; what it prints goes to `log`, if there is one."""
+        """What it prints goes to `log`, if there is one. With a `prefix`, even (), it is the real program."""
         order = replace(self.order, die_at=die_at, die_before=die_before)
         path = order.write(self.folder / "order.json")
+        forked, real = [str(programs() / "box")], [sys.executable, "-m", "tests.daemon.box"]
         return subprocess.Popen(
-            [*prefix, sys.executable, "-m", "tests.daemon.box", str(path)],
+            [*(forked if prefix is None else [*prefix, *real]), str(path)],
             cwd=ROOT,
             stdout=log or subprocess.PIPE,
             stderr=log,

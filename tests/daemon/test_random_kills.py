@@ -27,7 +27,7 @@ def test_killed_at_random_moments(tmp_path: Path, capsys: pytest.CaptureFixture[
     try:
         kills = 0
         for _ in range(KILLS):
-            with box.start() as process:
+            with box.start(prefix=()) as process:
                 time.sleep(dice.uniform(0.3, 6.0))  # the moment of the kill is what this test is about
                 kills += process.poll() is None
                 process.kill()

@@ -14,8 +14,9 @@ import pytest
 from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.rehearsal import lay_out
 from tests.adapters.agent_clone import git
-from tests.cli.running import BIN, Ran, ctl, environment
+from tests.cli.running import Ran, ctl, environment
 from tests.waiting import until
+from tests.zygote import programs
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(540)]
 
@@ -79,7 +80,7 @@ async def team() -> AsyncIterator[Team]:
         config = folder / "config.toml"
         config.write_text(CONFIG.format(folder=folder, python=sys.executable))
         with (folder / "daemon.log").open("wb") as log:
-            words = [str(BIN / "supervisord"), "--config", str(config)]
+            words = [str(programs() / "supervisord"), "--config", str(config)]
             daemon = await asyncio.create_subprocess_exec(*words, env=environment(folder), stdout=log, stderr=log)
         try:
             await until("the daemon listens", (folder / "ctl.sock").exists, 60)

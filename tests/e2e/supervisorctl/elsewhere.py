@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from supervisor.e2e.environment import Home, environment
-from tests.e2e.supervisorctl.place import BIN, TESTS, Place
+from tests.e2e.supervisorctl.place import TESTS, Place
+from tests.zygote import programs
 
 
 class Elsewhere(Place):
@@ -22,7 +23,7 @@ class Elsewhere(Place):
     def daemon(self) -> Iterator[None]:
         with Path(self.root / "log").open("wb") as log:
             running = subprocess.Popen(
-                [str(BIN / "supervisord")], cwd=self.repo, env=self._environment, stdout=log, stderr=log
+                [str(programs() / "supervisord")], cwd=self.repo, env=self._environment, stdout=log, stderr=log
             )
         try:
             self.until("the daemon answers", self.has_daemon)
@@ -33,7 +34,7 @@ class Elsewhere(Place):
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
-            [str(BIN / "supervisorctl"), *words],
+            [str(programs() / "supervisorctl"), *words],
             cwd=self.repo,
             env=self._environment,
             stdout=subprocess.PIPE,

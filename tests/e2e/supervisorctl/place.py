@@ -16,6 +16,7 @@ from supervisor.e2e import processes
 from supervisor.errors import Unreachable
 from tests.e2e.supervisorctl import target
 from tests.waiting import until_sync
+from tests.zygote import programs
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
@@ -58,7 +59,7 @@ class Place:
 
     def environment(self, path: str) -> dict[str, str]:
         return {
-            "PATH": f"{self.bin}:{BIN}:{path}",
+            "PATH": f"{self.bin}:{programs()}:{BIN}:{path}",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # what else is installed here slows collecting down
             "SUPERVISOR_STATE_DIR": str(self.state),
             "SUPERVISOR_SOCKET": str(self.socket),
