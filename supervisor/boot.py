@@ -22,7 +22,6 @@ from supervisor.adapters.leftovers import end_creates
 from supervisor.adapters.lock import lock
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
-from supervisor.adapters.logs.redact import of_this_process
 from supervisor.adapters.mngr import MngrSettings, open_agents
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
@@ -51,6 +50,7 @@ from supervisor.publication.collector import WorkCollector
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.publication.quarantine import Quarantine
 from supervisor.settings import Settings, pool_specs, resolve, shown
+from supervisor.transcripts.redact import of_this_process
 from supervisor.verification.advising import write_advice
 from supervisor.verification.judge import opened_judge
 from supervisor.verification.trials.trial import Trials

@@ -20,17 +20,15 @@ import typer
 
 from supervisor.cli import printing, session
 from supervisor.errors import SupervisorError
+from supervisor.kinds import Kind, kind_of
+from supervisor.kinds.kind import Login
+from supervisor.model.batch import Profile
 
 if TYPE_CHECKING:
     from supervisor.settings import Settings
 
 MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
 LITTLE_ROOM = 5 * 2**30
-#: what claude logs in with, of its environment; and what makes it ask nobody
-LOGINS, SKIPS = (
-    {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-    "--dangerously-skip-permissions",
-)
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -186,26 +184,33 @@ def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
             yield Finding("names", "ok", "supervisord and supervisorctl are ours")
 
 
-def _claude(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """Only where a profile uses it."""
+def _agents(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Of each kind that a profile uses: its program on this machine, its login, and what it says of itself."""
     from supervisor.settings import resolve
 
     settings = judged.settings
     profiles = [resolve(settings, name) for name in sorted({"default", *settings.profiles})]
-    users = [profile for profile in profiles if profile.agent == "claude"]
     here_too = {pool.name for pool in settings.pools if pool.provider == "local"}
-    if any(here_too & set(profile.pools) for profile in users):
-        yield _claude_program(judged)
-    for profile in users:
-        name = f"profile {profile.name}"
-        if not LOGINS & set(profile.env) and _is_missing(settings.mngr_home / ".claude" / ".credentials.json"):
-            hint = (
-                f'run `claude /login` with HOME={settings.mngr_home}, or give ANTHROPIC_API_KEY = "credential:NAME" '
-                "in `env`"
-            )
-            yield Finding("claude", "warning", f"{name} has no login that is known here", hint)
-        if judged.user == 0 and SKIPS in profile.agent_args:
-            yield _claude_as_root(name, profile.env.get("IS_SANDBOX", "1"))
+    for kind in {profile.agent: kind_of(profile.agent) for profile in profiles}.values():
+        users = [profile for profile in profiles if profile.agent == kind.name]
+        if kind.executable and any(here_too & set(profile.pools) for profile in users):
+            yield _program(kind, judged)
+        for profile in users:
+            name = f"profile {profile.name}"
+            if kind.login is not None and not _has_login(kind.login, profile, settings.mngr_home):
+                hint = _log_in(kind.login, settings.mngr_home)
+                yield Finding(kind.name, "warning", f"{name} has no login that is known here", hint)
+            for doubt in kind.doubts(profile, is_root=judged.user == 0):
+                yield Finding(kind.name, "warning", f"{name}: {doubt.message}", doubt.hint)
+
+
+def _has_login(login: Login, profile: Profile, home: Path) -> bool:
+    return bool(login.variables & set(profile.env)) or not _is_missing(home / login.file)
+
+
+def _log_in(login: Login, home: Path) -> str:
+    key = min(login.variables)
+    return f'run `{login.command}` with HOME={home}, or give {key} = "credential:NAME" in `env`'
 
 
 def _is_missing(path: Path) -> bool:
@@ -216,25 +221,19 @@ def _is_missing(path: Path) -> bool:
         return False
 
 
-def _claude_program(judged: Judged) -> Finding:
+def _program(kind: Kind, judged: Judged) -> Finding:
     """mngr's PATH is the daemon's."""
     from supervisor.boot import mngr_settings
 
     mngr = replace(mngr_settings(judged.settings), env={"PATH": judged.path})
-    program = shutil.which("claude", path=mngr.environment()["PATH"])
+    program = shutil.which(kind.executable, path=mngr.environment()["PATH"])
     if program is None:
-        hint = "install it, or start the daemon with a PATH that has it"
-        return Finding("claude", "warning", "there is no claude for the agents of this machine", hint)
+        hint = f"install it, or start the daemon with a PATH that has it; mngr needs its plugin {kind.plugin}, too"
+        return Finding(kind.name, "warning", f"there is no {kind.executable} for the agents of this machine", hint)
     said = _said([program, "--version"], TOOL_SECONDS, judged.path)
-    return Finding("claude", "ok" if said else "warning", f"{program}: {said or 'it does not say its version'}")
-
-
-def _claude_as_root(name: str, is_sandbox: str) -> Finding:
-    if is_sandbox.lower() not in {"1", "true", "yes", "on"}:
-        hint = 'run the daemon as a user of its own, or set IS_SANDBOX = "1" in `env` where that is true'
-        return Finding("claude", "warning", f"{name}: claude refuses to skip permissions for root", hint)
-    hint = "run the daemon as a user of its own, unless this machine is a sandbox"
-    return Finding("claude", "warning", f"{name}: its agents are root, and may do anything unasked", hint)
+    calls = f"; it calls {', '.join(kind.hosts)}" if kind.hosts else ""
+    found = f"{program}: {said or 'it does not say its version'}{calls}"
+    return Finding(kind.name, "ok" if said else "warning", found)
 
 
 _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
@@ -246,7 +245,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _state_dir,
     _daemon,
     _names,
-    _claude,
+    _agents,
 )
 
 

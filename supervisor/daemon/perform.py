@@ -12,9 +12,10 @@ from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
 from supervisor.flow.retention import DAY
 from supervisor.flow.so_far import so_far
+from supervisor.kinds import kind_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch
+from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
 from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
@@ -25,12 +26,6 @@ log = structlog.get_logger()
 
 #: What failed is tried again after this, doubling to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
-#: The answer to whatever an agent asks for on its screen. claude takes back its mark for any answer but this one, and
-#: while it is there, mngr gives it no message.
-ESCAPE = (
-    'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1 '
-    '| xargs -I{} tmux send-keys -t {} Escape && rm -f "$MNGR_AGENT_STATE_DIR/permissions_waiting"'
-)
 
 
 class Performer:
@@ -64,7 +59,7 @@ class Performer:
                 self._forget_failed_hosts(state)
                 return self._launch(state.batches[effect.attempt.key.batch], effect.attempt)
             case Nudge():
-                return self._nudge(effect)
+                return self._nudge(effect, state.batches[effect.attempt.key.batch].profile)
             case Collect():
                 return self._collect(state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
             case Verify():
@@ -144,11 +139,11 @@ class Performer:
         wanted = {host for pool in state.pools.values() for host in pool.members} if self._hosts else set()
         self._hosts = {key: made for key, made in self._hosts.items() if not made.done() or key[1] in wanted}
 
-    async def _nudge(self, nudge: Nudge) -> ev.Event:
+    async def _nudge(self, nudge: Nudge, profile: Profile) -> ev.Event:
         address, key = AgentAddress.of(nudge.attempt), nudge.attempt.key
         try:
             if nudge.asks:
-                await self._agents.exec(address, ESCAPE)
+                await self._agents.exec(address, kind_of(profile.agent).refusal)
             await self._agents.message(address, nudge.text)
         except DeviceFailed as failed:
             return ev.AgentNudged(self._clock(), *key, delivered=False, detail=failed.message)

@@ -1,8 +1,9 @@
 """Whether a job whose attempt has ended goes again, and if not, what its outcome is."""
 
-from supervisor.flow import slots, stopping
+from supervisor.flow import slots
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
+from supervisor.model.hindrance import FOR_A_PERSON
 from supervisor.model.job import Ending, How, Job
 from supervisor.model.outcome import Outcome
 
@@ -53,7 +54,7 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
     match ending.how:
         case How.INTERRUPTED:
             return requeued()
-        case How.HINDERED if job.setbacks.hindrance in stopping.FOR_A_PERSON:
+        case How.HINDERED if job.setbacks.hindrance in FOR_A_PERSON:
             return requeued()  # its batch is stopped until somebody has seen to that
         case How.HINDERED:
             return requeued(

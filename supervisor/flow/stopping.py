@@ -16,11 +16,10 @@ from supervisor.errors import ImpossibleTransition
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch, BatchState
+from supervisor.model.hindrance import FOR_A_PERSON, Hindrance
 from supervisor.model.job import Job, JobState
 from supervisor.model.state import State
 
-#: hindrances that no waiting mends
-FOR_A_PERSON = frozenset({"login", "credit"})
 #: what agents at work get to commit and publish
 WRAP_UP_SECONDS = 300.0
 
@@ -46,7 +45,7 @@ def due(batch: Batch, now: float) -> ev.BatchStopped:
         return ev.BatchStopped(now, batch.id, reason="budget", detail=detail)
     # Nothing but a launch clears a hindrance, and what is due begins before that.
     refused = next(job for job in batch.begun() if job.setbacks.hindrance in FOR_A_PERSON)
-    wants = "wants to be paid" if refused.setbacks.hindrance == "credit" else "refuses the login"
+    wants = "wants to be paid" if refused.setbacks.hindrance == Hindrance.CREDIT else "refuses the login"
     detail = f"the model's provider {wants}" + (f" ({refused.detail})" if refused.detail else "")
     return ev.BatchStopped(now, batch.id, reason=refused.setbacks.hindrance, detail=detail)
 

@@ -2,14 +2,11 @@
 
 import shlex
 from collections.abc import Mapping
-from typing import Literal
 
 from supervisor.adapters.layout import PUBLISH
 from supervisor.launch.selecting import without_paths, without_selection
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.job import INTEGRATOR
-
-type Role = Literal["tester", "integrator", "writer"]
 
 #: the plugin of pytest that reports to the daemon
 REPORTER = "supervisor_reports"

@@ -1,8 +1,7 @@
 """What mngr is asked for on behalf of an attempt: the agent contract, as environment, files and a branch."""
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,11 @@ from supervisor.adapters.layout import (
 )
 from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import Misconfigured
+from supervisor.kinds import Start, kind_of
 from supervisor.launch.contract import (
     PYTHON_PATH,
     REPORTER,
     REPORTER_FILES,
-    Role,
     contract,
     reporting,
     role_of,
@@ -53,45 +52,8 @@ IDENTITY = (
 )
 
 
-#: The rehearsal's program for each role, and what it knows.
-REHEARSALS: Mapping[Role, tuple[str, str]] = {
-    "tester": ("rehearsal.py", "defects.json"),
-    "integrator": ("rehearsal.py", "defects.json"),
-    "writer": ("rehearsal_writer.py", "writing.json"),
-}
-
-#: What an agent that is talked to is told first; the prompt itself may be longer than a terminal takes.
-FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
-
-#: A claude that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title
-#: of the session, which no transcript tells of.
-UNATTENDED = {
-    "DISABLE_AUTOUPDATER": "1",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
-}
-
-#: At its start claude asks a person whether to use the key that it finds in its environment, unless its configuration
-#: says yes to the end of it. mngr says so of keys on its command line, where no secret belongs.
-APPROVE_KEY = r"""config=${CLAUDE_CONFIG_DIR:-}/.claude.json end=$(printf %s "${ANTHROPIC_API_KEY:-}" | tail -c 20)
-case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
-  known=$(sed '$d' "$config")
-  printf '%s,\n"customApiKeyResponses": {"approved": ["%s"], "rejected": []}\n}\n' "$known" "$end" >"$config"
-fi ;; esac"""
-
 #: writes what the publish tool judges work by: for a profile and a test, the rules and what they are to know
 type Advise = Callable[[Profile, str, Path, Path], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The mngr type, its arguments, and what it needs on its host before it starts and around it when it runs."""
-
-    type: str
-    args: tuple[str, ...]
-    files: Mapping[str, Path] = field(default_factory=dict)
-    provision: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
 
 
 class ContractOrders:
@@ -102,7 +64,8 @@ class ContractOrders:
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
         profile, key = batch.profile, attempt.key
-        program = self._program(profile, attempt, role_of(batch, key.job))
+        kind = kind_of(profile.agent)
+        program = kind.program(Start(profile, attempt.provider, role_of(batch, key.job), FOLDER))
         extra = self._extra(profile, key.job)
         reports = reporting(extra, PLUGINS, attempt.agent_id[-16:])
         python_path = reports.pop(PYTHON_PATH)
@@ -136,31 +99,9 @@ class ContractOrders:
                 **program.files,
             },
             provision=(*IDENTITY, *program.provision, *([profile.setup] if profile.setup else [])),
-            message="" if program.type == "command" else FIRST_WORDS,
+            message=kind.first_words,
+            settings=program.settings,
         )
-
-    def _program(self, profile: Profile, attempt: Attempt, role: Role) -> Program:
-        match profile.agent:
-            case "rehearsal" if attempt.provider == "local":
-                return Program("command", (str(self._agents / REHEARSALS[role][0]), *profile.agent_args))
-            case "rehearsal":
-                return self._rehearsal_elsewhere(profile, *REHEARSALS[role])
-            case "command":
-                return Program("command", profile.command + profile.agent_args)
-            case "claude":
-                env = claude_env(attempt.provider)
-                return Program("claude", profile.agent_args, provision=(APPROVE_KEY,), env=env)
-            case _:
-                return Program(profile.agent, profile.agent_args)
-
-    def _rehearsal_elsewhere(self, profile: Profile, program: str, knowledge: str) -> Program:
-        """mngr quotes every word of a command, so its program must be found from the work directory."""
-        carried = {
-            f"{FOLDER}/{program}": self._agents / program,
-            f"{FOLDER}/{knowledge}": self._agents.parent / "rehearsal" / knowledge,
-        }
-        copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
-        return Program("command", (f".git/{program}", *profile.agent_args), carried, (f"cp {copies} .git/",))
 
     def _contract(self, batch: Batch, attempt: Attempt) -> dict[str, str]:
         key = attempt.key
@@ -219,13 +160,6 @@ class ContractOrders:
         rules, settings = self._layout.state_dir / "policy.pyz", folder / Path(POLICY_SETTINGS).name
         self._advise(batch.profile, batch.job(job).test, rules, settings)
         return {POLICY: rules, POLICY_SETTINGS: settings}
-
-
-def claude_env(provider: str) -> dict[str, str]:
-    """What claude runs with unless a profile says otherwise. As root it would skip no permissions; the hosts that a
-    provider makes are containers, where it is root and nothing is lost."""
-    is_root = provider != "local" or os.geteuid() == 0
-    return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
 
 
 def _run(batch: Batch, job: int) -> str:

@@ -16,9 +16,8 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, Str
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from supervisor.errors import Misconfigured
-from supervisor.launch.contract import Role
 from supervisor.model.attempt import Attempt
-from supervisor.model.batch import Batch
+from supervisor.model.batch import Batch, Role
 
 SHIPPED = Path(str(files("supervisor.agents"))) / "prompts"
 _PREFIX = "shipped"

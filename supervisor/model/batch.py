@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Literal
 
 from immutables import Map
 
@@ -42,6 +43,8 @@ DENIED = (
 #: Agent types that nobody talks to: programs at work, which would take for input what is typed into their terminal.
 #: `rehearsal` is not one of them: it plays an agent that ends its turn and reads what it is told.
 PROGRAMS = frozenset({"command"})
+
+type Role = Literal["tester", "integrator", "writer"]
 
 
 class BatchState(StrEnum):

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from supervisor.model.hindrance import Hindrance
 from supervisor.model.ledger import HELD_BACK
 from supervisor.observe.report import BatchFacts, Escalated, History, JobReport, Standing
 
@@ -70,11 +71,11 @@ def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history
         yield f"Look at {_count(len(escalations), 'escalation')}: {_line(escalations[0].title)}."
     if parked := _of(jobs, Standing.PARKED):
         yield f"Answer {_count(len(parked), 'agent')} that asked for permission: `mngr connect {parked[0].agent}`."
-    if history.hindrances.get("login"):
+    if history.hindrances.get(Hindrance.LOGIN):
         yield "Log the agents in again: their provider refused them."
-    if history.hindrances.get("credit"):
+    if history.hindrances.get(Hindrance.CREDIT):
         yield "Top up the credit of the agents: their provider wants to be paid."
-    if limits := history.hindrances.get("limit"):
+    if limits := history.hindrances.get(Hindrance.LIMIT):
         yield f"Take fewer slots, or a later window: the provider's limit stopped agents {_times(limits)}."
 
 

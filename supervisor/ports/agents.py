@@ -65,6 +65,8 @@ class AgentOrder:
     #: shell commands to run in its work directory before it starts
     provision: tuple[str, ...] = ()
     message: str = ""
+    #: of mngr's own configuration, for this call alone; nothing secret
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from supervisor.adapters.layout import PUBLISHED, Layout
-from supervisor.adapters.logs.redact import Open, Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.errors import Hostile
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.publication import Outcome
 from supervisor.publication.rules.outcome import MAX_BYTES, clean, parse_outcome
+from supervisor.transcripts.redact import Open, Redactor
 
 #: so much of all outcomes of a batch together
 MOST_BYTES = 64 * 2**20

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from supervisor.errors import Misconfigured, NoSuchThing
+from supervisor.kinds import kind_of
 from supervisor.model.batch import Profile
 from supervisor.model.event import PoolSpec
 from supervisor.settings.tables import PoolTable, ProfileTable, Settings, timezone_name
@@ -21,8 +22,8 @@ def resolve(settings: Settings, name: str) -> Profile:
         )
     if table.agent == "command" and not table.command:
         raise Misconfigured(f'profile {name} has agent = "command" but no command', hint="give its argv as `command`")
-    if table.agent != "claude" and "agent_args" not in table.model_fields_set:
-        table = table.model_copy(update={"agent_args": ()})  # the default ones are claude's
+    if "agent_args" not in table.model_fields_set:
+        table = table.model_copy(update={"agent_args": kind_of(table.agent).args})
     values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
     early = table.integrate_at
     values |= {"integrate_share": early.share or 0.0, "integrate_after_seconds": early.after or 0.0}

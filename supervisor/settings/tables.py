@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from supervisor import paths
 from supervisor.flow import window
+from supervisor.kinds import kind_of
 from supervisor.model.batch import DENIED
 
 PREFIX = "SUPERVISOR_"
@@ -146,7 +147,8 @@ class IntegrateAtTable(Table):
 class ProfileTable(Table):
     inherits: str = ""
     agent: Annotated[str, Field(min_length=1)] = "claude"
-    agent_args: Words = ("--dangerously-skip-permissions",)
+    #: unless said otherwise, those of its kind
+    agent_args: Words = kind_of("claude").args
     command: Words = ()
     pools: Annotated[Words, Field(min_length=1)] = ("local",)
     slots: Annotated[int, Field(ge=0)] = 0

@@ -8,10 +8,10 @@ from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.books import Books, Page
 from supervisor.adapters.logs.ingest import Ingest
 from supervisor.adapters.logs.panes import Panes
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.ports import Sight
+from supervisor.transcripts.redact import Redactor
 
 KEY = AttemptKey("b", 1, 1)
 ATTEMPT = Attempt(KEY, "agent-" + "0" * 32, "n", "local", "local", "", False, 0.0, Stage.LIVE)

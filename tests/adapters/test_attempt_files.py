@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from supervisor.adapters.layout import Layout
-from supervisor.adapters.logs.entries import Entry
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.model.attempt import AttemptKey
 from supervisor.publication.kept_files import EXCERPT_LINES, LINE_LENGTH, MOST_ARTIFACTS, KeptFiles
+from supervisor.transcripts.entries import Entry
+from supervisor.transcripts.redact import Redactor
 from tests.adapters.agent_clone import GOOD_OUTCOME
 
 KEY, OTHER = AttemptKey("k3f9x", 1, 2), AttemptKey("k3f9x", 1, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters.logs import tail
+from supervisor.transcripts import tail
 from tests.adapters.log_box import Box, said
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.adapters.logs import claude
+from supervisor.kinds import claude
 from supervisor.model.usage import Usage
 from tests.adapters.log_box import ATTEMPT, Box, said
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.adapters.logs.books import Books
-from supervisor.adapters.logs.entries import problem_in
 from supervisor.errors import Unreadable
 from supervisor.model.usage import Usage
+from supervisor.transcripts.entries import problem_in
 from tests.adapters.log_box import ATTEMPT, Box, PowerLoss, said
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import AttemptKey
 from supervisor.ports import AgentAddress, AgentOrder, Place
+from supervisor.transcripts.redact import Redactor
 from tests.adapters.log_box import ATTEMPT, KEY, Box, said
 from tests.waiting import until
 

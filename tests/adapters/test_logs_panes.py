@@ -8,6 +8,7 @@ from pathlib import Path
 
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.private_tmux import PrivateTmux
+from supervisor.kinds import kind_of
 from tests.waiting import until_sync
 
 DIALOG = "We're changing auto mode.\n\n  Enter to continue · Esc to cancel"
@@ -44,9 +45,13 @@ def test_a_screen_that_ends_with_a_dialog_asks_and_no_other_does(tmp_path: Path)
         "permits": "Do you want it?\nEsc to cancel · Tab",
     }
     with screens(tmp_path, shown) as panes:
-        assert panes.asking([*shown, "nobody"]) == {"asks", "permits"}
-        assert panes.asking(["works"]) == panes.asking([]) == frozenset()
+        ends = panes.last_lines([*shown, "nobody"])
+        assert ends.keys() == shown.keys()
+        dialog = kind_of("claude").dialog
+        assert dialog is not None
+        assert {agent for agent, line in ends.items() if dialog.search(line)} == {"asks", "permits"}
+        assert (panes.last_lines(["works"]), panes.last_lines([])) == ({"works": "It runs."}, {})
 
 
-def test_without_a_server_nobody_asks(tmp_path: Path) -> None:
-    assert Panes({**os.environ, "TMUX_TMPDIR": str(tmp_path)}).asking(["anybody"]) == frozenset()
+def test_without_a_server_there_are_no_screens(tmp_path: Path) -> None:
+    assert Panes({**os.environ, "TMUX_TMPDIR": str(tmp_path)}).last_lines(["anybody"]) == {}

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.adapters.logs.redact import SHORTEST_START, Open, Redactor
 from supervisor.e2e.secrets import MASK
+from supervisor.transcripts.redact import SHORTEST_START, Open, Redactor
 
 SECRET = "hunter2-correct-horse"
 TOKEN = "sk-ant-api03-" + "a1B2" * 10

@@ -15,11 +15,11 @@ import pytest
 from supervisor.adapters.layout import PROMPT, Layout
 from supervisor.errors import Misconfigured
 from supervisor.integration.rules.messages import trailers_in
-from supervisor.launch.contract import Role, run_command
+from supervisor.launch.contract import run_command
 from supervisor.launch.orders import ContractOrders
 from supervisor.launch.prompts import code, fenced, render, values_of
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
 from supervisor.publication.rules.claims import claimed
 from supervisor.publication.rules.outcome import parse_outcome

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from supervisor.adapters.logs.claude import OWN
+from supervisor.kinds.claude import OWN
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from tests.claude.lags import within

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from supervisor.adapters.logs.claude import CONVERTED
-from supervisor.adapters.logs.entries import Reading
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
+from supervisor.kinds.claude import CONVERTED
 from supervisor.model import event as ev
 from supervisor.observe.stream import Stream
 from supervisor.settings import resolve
+from supervisor.transcripts.entries import Reading
+from supervisor.transcripts.redact import Redactor
 from tests.claude.lags import within
 from tests.claude.model import READS, Turn
 from tests.claude.stage import Part, office, publish

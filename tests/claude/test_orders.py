@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from supervisor.adapters.layout import Layout
-from supervisor.launch.orders import APPROVE_KEY, FIRST_WORDS, UNATTENDED, ContractOrders, claude_env
+from supervisor.kinds import kind_of
+from supervisor.kinds.claude import APPROVE_KEY, UNATTENDED
+from supervisor.kinds.kind import FIRST_WORDS
+from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
 from supervisor.verification.advising import write_advice
@@ -47,8 +50,8 @@ def test_a_claude_without_a_configuration_of_its_own_is_left_alone(tmp_path: Pat
 
 
 def test_on_another_host_it_may_be_root() -> None:
-    assert claude_env("modal")["IS_SANDBOX"] == "1"
-    assert ("IS_SANDBOX" in claude_env("local")) is (os.geteuid() == 0)
+    assert kind_of("claude").environment("modal")["IS_SANDBOX"] == "1"
+    assert ("IS_SANDBOX" in kind_of("claude").environment("local")) is (os.geteuid() == 0)
 
 
 def test_what_the_profile_says_goes_before(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.memory_journal import MemoryJournal
 from supervisor.control.client import Client
@@ -29,6 +28,7 @@ from supervisor.observe.stream import Stream
 from supervisor.ports import SealedBatch
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
+from supervisor.transcripts.redact import Redactor
 from tests.adapters.agent_clone import commit, git
 
 CONFIG = """

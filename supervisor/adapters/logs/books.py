@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
-from supervisor.adapters.logs.entries import Counted, Word
-from supervisor.adapters.logs.tail import Mark
 from supervisor.errors import Unreadable
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.usage import NOTHING, Usage
+from supervisor.transcripts.entries import Counted, Word
+from supervisor.transcripts.tail import Mark
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS marks (

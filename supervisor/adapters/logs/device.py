@@ -12,12 +12,12 @@ from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.books import Books
 from supervisor.adapters.logs.ingest import Ingest
 from supervisor.adapters.logs.panes import Panes
-from supervisor.adapters.logs.redact import Redactor
 from supervisor.adapters.logs.store import LogStore
 from supervisor.errors import MngrFailed
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.usage import Usage
 from supervisor.ports import AgentAddress, Agents, LogPiece, Sight
+from supervisor.transcripts.redact import Redactor
 
 #: How long the thread rests between two rounds.
 ROUND_SECONDS = 0.2
@@ -30,14 +30,14 @@ MOST_BROUGHT = 2000
 LAST_WORDS_SECONDS, LOOK_SECONDS = 30.0, 0.2
 #: The same on another host. A turn ends when all that it took is in the events.
 LAST_WORDS = f"""
-cd "$MNGR_AGENT_STATE_DIR" && [ -e logs/claude_transcript ] || exit 0
+cd "$MNGR_AGENT_STATE_DIR" || exit 0
 left={LAST_WORDS_SECONDS:.0f}
 while [ -e active ] && [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); done
 """
 #: How long ago anything of the agent's changed, by its host's own clock.
 NEWEST = r"""
 cd "$MNGR_AGENT_STATE_DIR" || exit
-newest=$(find events logs/claude_transcript active -path events/logs -prune -o -type f -printf '%T@\n' 2>/dev/null)
+newest=$(find events logs/*_transcript active -path events/logs -prune -o -type f -printf '%T@\n' 2>/dev/null)
 [ -e events ] && [ -n "$(find events -path events/logs -prune -o -type f -size +0 -print -quit)" ] ||
   newest="$newest $(tmux list-panes -a -F '#{@mngr_agent_id} #{window_activity}' | sed -n "s/^$MNGR_AGENT_ID //p")"
 echo $(($(date +%s) - $(printf '%s\n' $newest | sort -n | tail -n 1 | cut -d. -f1)))
@@ -113,9 +113,9 @@ class AgentLogs:
         return await asyncio.to_thread(self._ingest.finish, attempt, pane=not published)
 
     async def _stop(self, attempt: Attempt, published: bool) -> None:
-        """A claude that works on would take more than was counted, so it is stopped before that is done. What has
+        """An agent that works on would take more than was counted, so it is stopped before that is done. What has
         published ends its turn first."""
-        if not self._ingest.is_claude(attempt):
+        if not self._ingest.keeps_transcript(attempt):
             return
         deadline = time.monotonic() + LAST_WORDS_SECONDS
         while published and time.monotonic() < deadline and self._ingest.is_amid_turn(attempt):  # noqa: ASYNC110

@@ -13,46 +13,33 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import structlog
 
-from supervisor.adapters.logs import claude, signs
 from supervisor.adapters.logs.books import Books, Page
-from supervisor.adapters.logs.entries import Entry, Reading, text_of
 from supervisor.adapters.logs.panes import Pane, Panes
-from supervisor.adapters.logs.redact import Redactor
+from supervisor.adapters.logs.reader import ANY, STILL_SECONDS, Reader
+from supervisor.adapters.logs.signs import Files
 from supervisor.adapters.logs.store import LogStore
-from supervisor.adapters.logs.tail import Mark, Piece, read, sources
+from supervisor.kinds import who_writes
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.usage import Usage
 from supervisor.ports import Sight
+from supervisor.transcripts.entries import Entry, Reading, text_of
+from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.tail import Mark, Piece, Source, read, sources
 
 log = structlog.get_logger()
 
 REMOTE, PANE = "remote", "pane"
 PANES_EVERY_SECONDS, SHRINK_EVERY_SECONDS = 2.0, 60.0
-#: A claude that writes nothing for so long may show a dialog that it leaves no mark of.
-STILL_SECONDS = 5.0
 LONGEST_PANE = 256 * 1024
 LAST_ROUNDS = 1000
 
 _encode = msgspec.json.Encoder().encode
-
-
-@dataclass(slots=True)
-class Reader:
-    """One attempt, as this thread has it at hand."""
-
-    page: Page
-    readings: dict[str, Reading] = field(default_factory=dict)
-    active_at: float = 0.0
-    has_events: bool = False
-
-    def is_still(self) -> bool:
-        return claude.OWN in self.page.marks and time.time() - self.active_at > STILL_SECONDS
 
 
 class Ingest:
@@ -90,13 +77,15 @@ class Ingest:
         waiting.append(line)
         return True
 
-    def is_claude(self, attempt: Attempt) -> bool:
-        """Whether it keeps a transcript of its own, on this machine."""
-        return (self._state_dir(attempt.agent_id) / claude.RAW).exists()
+    def keeps_transcript(self, attempt: Attempt) -> bool:
+        """Of its own, on this machine."""
+        return who_writes(self._state_dir(attempt.agent_id)) is not None
 
     def is_amid_turn(self, attempt: Attempt) -> bool:
         """Whether it is about to write down what its last words took."""
-        return (self._state_dir(attempt.agent_id) / signs.ACTIVE).exists()
+        folder = self._state_dir(attempt.agent_id)
+        writer = who_writes(folder)
+        return (writer[0] if writer else ANY).is_amid_turn(folder)
 
     # --- in the thread
 
@@ -181,8 +170,11 @@ class Ingest:
 
     def _look(self, attempt: Attempt, reader: Reader, last: bool) -> bool:
         folder = self._state_dir(attempt.agent_id)
-        found = sources(folder / "events") if attempt.provider == "local" else []
-        own = claude.own(folder, reader.page.marks) if attempt.provider == "local" else []
+        is_here = attempt.provider == "local"
+        if is_here:
+            reader.find_writer(folder)
+        found = sources(folder / "events") if is_here else []
+        own = [Source(reader.own.own, reader.own.path(folder))] if reader.own is not None else []
         pieces: dict[str, Piece] = {}
         for source in [*found, *own]:  # its own is last: what the converter has written is in it by then
             mark = reader.page.marks.get(source.name, Mark())
@@ -193,25 +185,25 @@ class Ingest:
             reader.has_events = True
             self._take(attempt.key, reader, pieces)
         pane = None if reader.has_events else self._shown.get(attempt.agent_id)
-        latest = signs.active_at(attempt, [source.path for source in found], folder, pane)
-        reader.active_at = max(reader.active_at, latest)
-        asks = attempt.agent_id in self._asking
-        self._sights[attempt.key] = signs.seen(attempt, reader.page, folder, reader.active_at, asks)
+        files = Files(attempt, reader.kind, folder)
+        reader.active_at = max(reader.active_at, files.active_at([source.path for source in found], pane))
+        has_dialog = attempt.agent_id in self._asking
+        self._sights[attempt.key] = files.seen(reader.page, reader.active_at, has_dialog)
         return any(piece.more for piece in pieces.values())
 
     # --- what is new
 
     def _take(self, key: AttemptKey, reader: Reader, pieces: Mapping[str, Piece]) -> None:
         page, written = reader.page, bytearray()
-        is_told = claude.OWN in page.marks or claude.OWN in pieces
         with self._books.saving():
             for source, piece in pieces.items():
                 reading = self._reading(key, reader, source)
                 if piece.note:
                     written += _encode(reading.entry("note", piece.note)) + b"\n"
                 for line in piece.lines:
-                    if is_told and source == claude.CONVERTED:
-                        reading.count(line)
+                    if reader.is_told_elsewhere(source):
+                        if reader.own is not None and reader.own.is_counted_converted:
+                            reading.count(line)
                         continue
                     for entry in reading.line(line):
                         written += _encode(entry) + b"\n"
@@ -237,8 +229,7 @@ class Ingest:
 
     def _reading(self, key: AttemptKey, reader: Reader, source: str) -> Reading:
         if source not in reader.readings:
-            kind = claude.Transcript if source == claude.OWN else Reading
-            reader.readings[source] = kind(key.attempt, source, self._redactor)
+            reader.readings[source] = reader.reading(source)(key.attempt, source, self._redactor)
         return reader.readings[source]
 
     def _count(self, page: Page, reading: Reading) -> None:
@@ -249,7 +240,7 @@ class Ingest:
             page.word, reading.word = reading.word, None
 
     def _count_raw(self, attempt: Attempt, reader: Reader) -> None:
-        if found := claude.counted(self._state_dir(attempt.agent_id)):
+        if found := reader.kind.counted(self._state_dir(attempt.agent_id)):
             with self._books.saving():
                 for counted in found:
                     self._books.count(reader.page, counted)
@@ -274,8 +265,14 @@ class Ingest:
         if mute and time.monotonic() - self._panes_at > PANES_EVERY_SECONDS:
             self._shown, self._panes_at = self._panes.all(), time.monotonic()
         if time.monotonic() - self._asked_at > STILL_SECONDS:
-            still = [a.agent_id for a in watched.values() if (r := self._readers.get(a.key)) and r.is_still()]
-            self._asking, self._asked_at = self._panes.asking(still), time.monotonic()
+            self._asking, self._asked_at = self._with_dialogs(watched), time.monotonic()
+
+    def _with_dialogs(self, watched: Mapping[AttemptKey, Attempt]) -> frozenset[str]:
+        readers = {a.agent_id: r for a in watched.values() if (r := self._readers.get(a.key)) and r.is_still()}
+        ends = self._panes.last_lines(readers.keys())
+        return frozenset(
+            agent for agent, line in ends.items() if (dialog := readers[agent].kind.dialog) and dialog.search(line)
+        )
 
     def _has_events(self, key: AttemptKey) -> bool:
         return key in self._readers and self._readers[key].has_events

@@ -1,6 +1,5 @@
 """The panes of this machine's agents, as mngr's tmux server has them: when they last changed, and what they show."""
 
-import re
 import secrets
 import subprocess
 from collections.abc import Collection, Mapping
@@ -10,8 +9,6 @@ from supervisor.adapters.private_tmux import PrivateTmux
 
 DEADLINE_SECONDS = 5.0
 SCROLLBACK = 1000
-#: How claude's dialogs end, whatever they are about. Where none is open, its screen ends with its own state.
-DIALOG = re.compile(r"\bEsc to (?:cancel|exit)\b|\bEnter to (?:continue|confirm)\b")
 FORMAT = "#{@mngr_agent_id} #{pane_id} #{window_activity}"
 
 
@@ -40,15 +37,15 @@ class Panes:
         pane = self.all().get(agent_id)
         return self._tmux("capture-pane", "-p", "-J", "-S", f"-{SCROLLBACK}", "-t", pane.id) if pane else ""
 
-    def asking(self, agents: Collection[str]) -> frozenset[str]:
-        """Those whose screens end with a dialog: one process looks at all, and no screen knows where it ends."""
+    def last_lines(self, agents: Collection[str]) -> dict[str, str]:
+        """How their screens end: one process looks at all, and no screen knows where it ends."""
         panes, end = self.all() if agents else {}, secrets.token_hex(16)
         shown = [agent for agent in agents if agent in panes]
         words: list[str] = []
         for agent in shown:
             words += ["capture-pane", "-p", "-t", panes[agent].id, ";", "display-message", "-p", end, ";"]
         screens = self._tmux(*words).split(end) if words else []
-        return frozenset(agent for agent, screen in zip(shown, screens, strict=False) if _has_dialog(screen))
+        return {agent: screen.rstrip().rpartition("\n")[2] for agent, screen in zip(shown, screens, strict=False)}
 
     def _tmux(self, *words: str) -> str:
         try:
@@ -59,7 +56,3 @@ class Panes:
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
-
-
-def _has_dialog(screen: str) -> bool:
-    return DIALOG.search(screen.rstrip().rpartition("\n")[2]) is not None

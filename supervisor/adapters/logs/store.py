@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from supervisor.adapters.layout import Layout
-from supervisor.adapters.logs.entries import Entry, now
 from supervisor.model.attempt import AttemptKey
+from supervisor.transcripts.entries import Entry, now
 
 MEBIBYTE = 2**20
 SEGMENTS = 4

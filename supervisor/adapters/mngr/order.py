@@ -37,6 +37,7 @@ def create_argv(order: AgentOrder, dialect: Dialect, scratch: Path) -> Iterator[
             *("--env-file", str(env)),
             *_provision(order, here),
             *_message(order, here),
+            *repeated("-S", [f"{key}={value}" for key, value in order.settings.items()]),
             *_program(order, dialect),
         ]
 

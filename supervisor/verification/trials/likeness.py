@@ -8,8 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from supervisor.adapters.layout import OUTCOME, PLUGINS, PROMPT
+from supervisor.kinds import kind_of
 from supervisor.launch.contract import REPORTER, REPORTER_FILES, contract, reporting, run_command
-from supervisor.launch.orders import CREDENTIAL, claude_env
+from supervisor.launch.orders import CREDENTIAL
 from supervisor.model.batch import Batch
 from supervisor.verification.trials.running import PASSED_ON
 
@@ -72,7 +73,7 @@ def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Sp
         "HOME": str(places.home),
         "TMPDIR": str(places.temporary),
         **_mngr(places, batch, job),
-        **(claude_env("local") if batch.profile.agent == "claude" else {}),
+        **kind_of(batch.profile.agent).environment("local"),
         **contract(batch, job, 1, run.command or run_command(batch.profile, *nodes)),
         "SUPERVISOR_PROMPT": str(places.state / PROMPT),
         "SUPERVISOR_OUTCOME": str(places.state / OUTCOME),

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from supervisor.adapters.logs import redact as logs
 from supervisor.e2e import redact as e2e
 from supervisor.e2e.secrets import KINDS, MASK, secret_values
+from supervisor.transcripts import redact as logs
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nb3BlbnNzaC1rZXk\n-----END RSA PRIVATE KEY-----"
 #: each with what of it must not be read

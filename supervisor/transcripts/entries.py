@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from supervisor.adapters.logs.redact import Open, Redactor
+from supervisor.model.hindrance import Hindrance
 from supervisor.model.usage import Usage
+from supervisor.transcripts.redact import Open, Redactor
 
 type Kind = Literal["say", "tool", "result", "event", "pane", "note"]
 type Json = dict[str, Any]
@@ -32,14 +33,22 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
 
-#: What a provider says no with, as claude writes it down in place of an answer; the first that matches.
-PROBLEMS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("credit", re.compile(r"credit balance|payment required|\b402\b", re.IGNORECASE)),
-    ("login", re.compile(r"invalid api key|/login|not logged in|oauth|authenticat|\b40[13]\b", re.IGNORECASE)),
-    ("limit", re.compile(r"\b429\b|rate.?limit|\blimit\b|quota", re.IGNORECASE)),
-    ("overload", re.compile(r"^API Error|overloaded|\b5\d\d\b|server error|connection|timed? ?out", re.IGNORECASE)),
+#: What a provider says no with, by what an agent writes down in place of an answer; the first that matches.
+PROBLEMS: tuple[tuple[Hindrance, re.Pattern[str]], ...] = (
+    (Hindrance.CREDIT, re.compile(r"credit balance|payment required|\b402\b", re.IGNORECASE)),
+    (
+        Hindrance.LOGIN,
+        re.compile(r"invalid api key|/login|not logged in|oauth|authenticat|\b40[13]\b", re.IGNORECASE),
+    ),
+    (Hindrance.LIMIT, re.compile(r"\b429\b|rate.?limit|\blimit\b|quota", re.IGNORECASE)),
+    (
+        Hindrance.OVERLOAD,
+        re.compile(r"^API Error|overloaded|\b5\d\d\b|server error|connection|timed? ?out", re.IGNORECASE),
+    ),
 )
 _SYNTHETIC = "<synthetic>"
+#: A limit that comes back by no waiting.
+_UNPAID = re.compile(r"\bbilling\b|\bpayment\b|credit balance", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -70,6 +79,8 @@ class Word:
 
 
 type Told = tuple[Kind, str, Json]
+#: "": none
+type Problem = Hindrance | Literal[""]
 
 
 def now() -> str:
@@ -91,10 +102,14 @@ class Reading:
             if text := line.decode(errors="replace").strip():
                 yield self.entry("event", text)
             return
-        at = told.get("timestamp")
+        at = self.at(told)
         at = at if isinstance(at, str) and len(at) < 40 and _TIME.fullmatch(at) else now()
         for kind, text, data in self._told(told):
             yield self.entry(kind, text, data, at)
+
+    def at(self, told: Json) -> object:
+        """When it was, as the line says."""
+        return told.get("timestamp")
 
     def count(self, line: bytes) -> None:
         """What a line tells of the usage, where its text is read elsewhere."""
@@ -174,16 +189,19 @@ class Reading:
             )
 
     def _heard(self, text: str, model: str) -> None:
-        problem = problem_in(text) if model == _SYNTHETIC else ""
+        self.says_no(problem_in(text) if model == _SYNTHETIC else "", text)
+
+    def says_no(self, problem: Problem, text: str = "") -> None:
+        """The last word is that its provider says no; or, without a problem, an answer."""
         detail = self._redactor.masked(_CONTROLS.sub(" ", text[:LONGEST_NAME]), Open()) if problem else ""
         self.word = Word(problem, detail)
 
     def _count(self, told: Json, calls: int, model: str) -> None:
         metrics = dict_of(told.get("metrics"))
-        prompt, cached = _tokens(metrics, "prompt_tokens"), _tokens(metrics, "cached_tokens")
+        prompt, cached = tokens_of(metrics, "prompt_tokens"), tokens_of(metrics, "cached_tokens")
         usage = Usage(
             input=max(0, prompt - cached),
-            output=_tokens(metrics, "completion_tokens"),
+            output=tokens_of(metrics, "completion_tokens"),
             cached=cached,
             tool_calls=calls,
             errors=int(bool(self.word and self.word.problem)),
@@ -193,13 +211,29 @@ class Reading:
         self.counted.append(Counted(id_[:LONGEST_NAME], usage))
 
 
-def problem_in(text: str) -> str:
+def problem_in(text: str) -> Problem:
     return next((problem for problem, pattern in PROBLEMS if pattern.search(text)), "")
 
 
-def _tokens(metrics: Json, key: str) -> int:
-    value = metrics.get(key)
-    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
+def refusal_of(status: object, text: str) -> Problem:
+    """What the HTTP status of an answer means; where there is none, what its text says."""
+    match status:
+        case 402:
+            return Hindrance.CREDIT
+        case 401 | 403:
+            return Hindrance.LOGIN
+        case 429:
+            return Hindrance.CREDIT if _UNPAID.search(text) else Hindrance.LIMIT
+        case int() if status >= 500:
+            return Hindrance.OVERLOAD
+        case _:
+            return problem_in(text)
+
+
+def tokens_of(usage: Json, *keys: str) -> int:
+    """The sum of these; what is no number of tokens counts for nothing."""
+    values = (usage.get(key) for key in keys)
+    return sum(value for value in values if isinstance(value, int) and 0 <= value <= MOST_TOKENS)
 
 
 def json_of(line: bytes) -> Json | None:

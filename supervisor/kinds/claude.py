@@ -1,21 +1,36 @@
-"""What claude itself writes down, as mngr brings it together each second: what it said and did, and what that took.
+"""`claude`: Claude Code, by mngr's plugin for it.
 
-mngr's converter makes ATIF steps of it, but only every five seconds, and it holds a message back until the next one,
-or the end of the turn. So the lines of the log come from here as they are written, one for each block of a message.
+Theory of operation. What it says is read from its own transcript, as mngr brings it together each second. mngr's
+converter makes ATIF steps of it, but only every five seconds, and it holds a message back until the next one, or
+the end of the turn. So the lines of the log come from here as they are written, one for each block of a message.
 Tokens are counted from the converter's steps, which are whole. What neither of the two has seen when the agent ends
 is counted from claude's own files of its sessions, once it is stopped and writes no more: the last words of a turn,
 and agents of its own. All of them give a message the same id, so none counts twice.
 """
 
 import os
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from supervisor.adapters.logs.entries import Counted, Json, Reading, Told, dict_of, json_of, list_of, shown, text_of
-from supervisor.adapters.logs.redact import Redactor
-from supervisor.adapters.logs.tail import Mark, Source, read
+from supervisor.kinds.kind import ACTIVE, Doubt, Kind, Login, Program, Start, Transcript
+from supervisor.model.batch import Profile
 from supervisor.model.usage import Usage
+from supervisor.transcripts.entries import (
+    Counted,
+    Json,
+    Reading,
+    Told,
+    dict_of,
+    json_of,
+    list_of,
+    shown,
+    text_of,
+    tokens_of,
+)
+from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.tail import lines_of
 
 #: No source has this name: `logs` below `events` is mngr's own.
 OWN, CONVERTED = "logs/claude_transcript", "claude/common_transcript"
@@ -28,13 +43,25 @@ MOST_CALLS = 1000
 #: A command that somebody typed is written down as several of these: nobody said them.
 PLUMBING = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>")
 
+#: What makes it ask nobody.
+SKIPS = "--dangerously-skip-permissions"
+#: One that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title of
+#: the session, which no transcript tells of.
+UNATTENDED = {
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
+}
+#: At its start claude asks a person whether to use the key that it finds in its environment, unless its configuration
+#: says yes to the end of it. mngr says so of keys on its command line, where no secret belongs.
+APPROVE_KEY = r"""config=${CLAUDE_CONFIG_DIR:-}/.claude.json end=$(printf %s "${ANTHROPIC_API_KEY:-}" | tail -c 20)
+case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
+  known=$(sed '$d' "$config")
+  printf '%s,\n"customApiKeyResponses": {"approved": ["%s"], "rejected": []}\n}\n' "$known" "$end" >"$config"
+fi ;; esac"""
 
-def own(folder: Path, known: Collection[str]) -> list[Source]:
-    """Its own transcript, but for an agent whose lines were taken from the converter's before."""
-    return [Source(OWN, folder / RAW)] if OWN in known or CONVERTED not in known else []
 
-
-class Transcript(Reading):
+class Lines(Reading):
     """Reads the lines of claude's own transcript, and counts nothing."""
 
     def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
@@ -117,28 +144,57 @@ def _sessions(folder: Path) -> list[Path]:
 
 def _responses(path: Path) -> dict[str, Usage]:
     found: dict[str, Usage] = {}
-    mark, more = Mark(), True
-    while more:
-        piece = read(path, mark, last=True)
-        for line in piece.lines:
-            message = dict_of((json_of(line) or {}).get("message")) if b'"usage"' in line else {}
-            if message.get("role") == "assistant" and (id_ := text_of(message.get("id"))):
-                calls = sum(dict_of(block).get("type") == "tool_use" for block in list_of(message.get("content")))
-                found[id_] = (found.get(id_) or _tokens(message)) + Usage(tool_calls=calls)
-        mark, more = piece.mark, piece.more
+    for line in lines_of(path):
+        message = dict_of((json_of(line) or {}).get("message")) if b'"usage"' in line else {}
+        if message.get("role") == "assistant" and (id_ := text_of(message.get("id"))):
+            calls = sum(dict_of(block).get("type") == "tool_use" for block in list_of(message.get("content")))
+            found[id_] = (found.get(id_) or _tokens(message)) + Usage(tool_calls=calls)
     return found
 
 
 def _tokens(message: dict[str, Any]) -> Usage:
     usage, model = dict_of(message.get("usage")), text_of(message.get("model"))
-
-    def tokens(key: str) -> int:
-        value = usage.get(key)
-        return value if isinstance(value, int) and value >= 0 else 0
-
     return Usage(
-        input=tokens("input_tokens") + tokens("cache_creation_input_tokens"),
-        output=tokens("output_tokens"),
-        cached=tokens("cache_read_input_tokens"),
+        input=tokens_of(usage, "input_tokens", "cache_creation_input_tokens"),
+        output=tokens_of(usage, "output_tokens"),
+        cached=tokens_of(usage, "cache_read_input_tokens"),
         model="" if model == "<synthetic>" else model[:200],
     )
+
+
+class Claude(Kind):
+    args = (SKIPS,)
+    executable, plugin = "claude", "imbue-mngr-claude"
+    hosts = ("api.anthropic.com",)
+    login = Login(
+        frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
+        ".claude/.credentials.json",
+        "claude /login",
+    )
+    transcript = Transcript(OWN, CONVERTED, Lines, is_counted_converted=True)
+    #: How its dialogs end, whatever they are about. Where none is open, its screen ends with its own state.
+    dialog = re.compile(r"\bEsc to (?:cancel|exit)\b|\bEnter to (?:continue|confirm)\b")
+    signs = (RAW, ACTIVE)
+
+    def program(self, start: Start) -> Program:
+        env = self.environment(start.provider)
+        return Program(self.name, start.profile.agent_args, provision=(APPROVE_KEY,), env=env)
+
+    def environment(self, provider: str) -> Mapping[str, str]:
+        """As root it would skip no permissions; the hosts that a provider makes are containers, where it is root and
+        nothing is lost."""
+        is_root = provider != "local" or os.geteuid() == 0
+        return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
+
+    def counted(self, folder: Path) -> list[Counted]:
+        return counted(folder)
+
+    def doubts(self, profile: Profile, is_root: bool) -> Iterator[Doubt]:
+        if not is_root or SKIPS not in profile.agent_args:
+            return
+        if profile.env.get("IS_SANDBOX", "1").lower() not in {"1", "true", "yes", "on"}:
+            hint = 'run the daemon as a user of its own, or set IS_SANDBOX = "1" in `env` where that is true'
+            yield Doubt("claude refuses to skip permissions for root", hint)
+            return
+        hint = "run the daemon as a user of its own, unless this machine is a sandbox"
+        yield Doubt("its agents are root, and may do anything unasked", hint)

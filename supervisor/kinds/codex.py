@@ -1,0 +1,249 @@
+"""`codex`: OpenAI's Codex CLI, by mngr's plugin for it.
+
+Theory of operation. A codex is a server that does the work and a screen that shows it, each in a tmux window of its
+agent. The server writes all of a session into a rollout file, line by line; mngr copies those of the main session
+each second. A line says what came of one response, one call, one turn; a turn that ends in an error says so with
+the status of its provider. mngr keeps no mark of a turn here: whether one is going on is seen in the last of these
+lines, and whether codex asks for permission is seen on its screen, or else told by mngr.
+
+Tokens are counted by response. What is missing when the agent has been stopped comes from the rollouts themselves,
+which are there for agents of its own, too. Its screen asks for a title of the session, which is in no rollout: the
+server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from supervisor.kinds.kind import Kind, Login, Program, Start, Transcript
+from supervisor.model.usage import Usage
+from supervisor.transcripts.entries import (
+    Counted,
+    Json,
+    Problem,
+    Reading,
+    Told,
+    dict_of,
+    json_of,
+    list_of,
+    refusal_of,
+    shown,
+    text_of,
+    tokens_of,
+)
+from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.tail import lines_of
+
+OWN, CONVERTED = "logs/codex_transcript", "codex/common_transcript"
+RAW, SERVER_LOG = f"{OWN}/events.jsonl", "app_server.log"
+HOME = "plugin/codex/home"
+SESSIONS = f"{HOME}/sessions"
+MOST_ROLLOUTS = 200
+MOST_CALLS = 1000
+#: of the end of a transcript: a turn that has begun is in there, or something that it has done since
+LAST_BYTES = 256 * 1024
+BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
+ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
+#: what codex puts before the first words of a person
+INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<skill", "<permissions")
+#: how the server's log tells of a response; it is written for a terminal
+RESPONSE = re.compile(
+    r"codex_otel\.log_only: .*?event\.kind=response\.completed input_token_count=(?P<input>\d+) "
+    r"output_token_count=(?P<output>\d+)(?: cached_token_count=(?P<cached>\d+))?.*? event\.timestamp=(?P<at>\S+) "
+    r"conversation\.id=(?P<thread>[0-9a-f-]{36})"
+)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+#: It asks nobody, and its walls are those of its user: inside of its own, it could neither commit nor publish.
+SKIPS = ("-c", 'approval_policy="never"', "-c", 'sandbox_mode="danger-full-access"')
+#: One that nobody looks at calls its model, and nobody else.
+UNATTENDED = ("-c", "analytics.enabled=false", "-c", "features.plugins=false", "-c", "features.apps=false")
+#: codex takes no key from its environment, but from its own file, which mngr links to a person's. The key comes to
+#: it on its standard input, and stays in a file of this agent.
+LOG_IN = f"""home=$MNGR_AGENT_STATE_DIR/{HOME}
+if [ -n "${{OPENAI_API_KEY:-}}" ]; then
+  rm -f "$home/auth.json"
+  printenv OPENAI_API_KEY | CODEX_HOME="$home" codex login --with-api-key
+fi"""
+
+
+class Lines(Reading):
+    """Reads the lines of a rollout."""
+
+    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
+        super().__init__(attempt, source, redactor)
+        self._model, self._calls = "", dict[str, str]()
+        self._has_failed = False
+
+    def _told(self, told: Json) -> Iterator[Told]:
+        """Cases: who answers; what is said, called and answered; what that took; how a turn goes."""
+        payload = dict_of(told.get("payload"))
+        match told.get("type"):
+            case "turn_context":
+                self._model = self.name(payload.get("model"))
+            case "response_item":
+                yield from self._item(payload)
+            case "token_usage_record":
+                self.counted.append(Counted(self.name(payload.get("response_id")), usage_of(payload, self._model)))
+            case "event_msg":
+                yield from self._event(payload)
+
+    def _item(self, item: Json) -> Iterator[Told]:
+        match item.get("type"):
+            case "message":
+                yield from self._message(text_of(item.get("role")), _text(item.get("content")))
+            case "function_call" | "custom_tool_call":
+                tool, call = self.name(item.get("name")), self.name(item.get("call_id"))
+                self._remember(call, tool)
+                self.counted.append(Counted(f"call {call}", Usage(tool_calls=1)))
+                given = item.get("arguments") if "arguments" in item else item.get("input")
+                parsed = json_of(given.encode(errors="replace")) if isinstance(given, str) else None
+                yield "tool", shown(given if parsed is None else parsed), {"tool": tool}
+            case "function_call_output" | "custom_tool_call_output":
+                tool = self._calls.pop(self.name(item.get("call_id")), "")
+                yield "result", _text(item.get("output")), {"tool": tool, "error": self._has_failed}
+                self._has_failed = False
+
+    def _message(self, role: str, text: str) -> Iterator[Told]:
+        if role == "assistant" and text:
+            self.says_no("")
+            yield "say", text, {"by": "agent", "model": self._model} if self._model else {"by": "agent"}
+        elif role == "user" and not text.lstrip().startswith(INJECTED):
+            yield "say", text, {"by": "user"}
+
+    def _event(self, event: Json) -> Iterator[Told]:
+        match event.get("type"):
+            case "item_completed":
+                ran = dict_of(event.get("item"))
+                if ran.get("type") == "CommandExecution" and ran.get("exit_code") not in {0, None}:
+                    self._has_failed = True
+                    self.counted.append(Counted(f"failed {self.name(ran.get('id'))}", Usage(errors=1)))
+            case "task_complete":
+                error = dict_of(event.get("error"))
+                if text := text_of(error.get("message")):
+                    self.says_no(_refusal(error.get("codex_error_info"), text), text)
+                    self.counted.append(Counted(f"turn {self.name(event.get('turn_id'))}", Usage(errors=1)))
+                    yield "say", text, {"by": "system"}
+            case "turn_aborted":
+                yield "event", f"turn aborted: {shown(event.get('reason'))}", {"type": "turn_aborted"}
+
+    def _remember(self, call: str, tool: str) -> None:
+        if len(self._calls) >= MOST_CALLS:
+            self._calls.pop(next(iter(self._calls)))
+        self._calls[call] = tool
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(text for each in list_of(content) if (text := text_of(dict_of(each).get("text"))))
+
+
+def _refusal(info: object, text: str) -> Problem:
+    """Cases: a limit of the account; a status of the provider; anything else, by its text."""
+    if info in {"usage_limit_exceeded", "rate_limit_exceeded"}:
+        return refusal_of(429, text)
+    if info == "unauthorized":
+        return refusal_of(401, text)
+    statuses = (dict_of(each).get("http_status_code") for each in dict_of(info).values())
+    return refusal_of(next((status for status in statuses if status is not None), None), text)
+
+
+def usage_of(record: Json, model: str = "") -> Usage:
+    """The input of a response includes what came from a cache."""
+    usage = dict_of(record.get("usage"))
+    cached = tokens_of(usage, "cached_input_tokens")
+    return Usage(
+        input=max(0, tokens_of(usage, "input_tokens") - cached),
+        output=tokens_of(usage, "output_tokens"),
+        cached=cached,
+        model=model,
+    )
+
+
+def counted(folder: Path) -> list[Counted]:
+    rollouts = _rollouts(folder)
+    found = {each.id: each for path in rollouts for each in _responses(path)}
+    known = {path.stem[-36:] for path in rollouts}
+    return [*found.values(), *_logged(folder / SERVER_LOG, known)]
+
+
+def _rollouts(folder: Path) -> list[Path]:
+    """One for each session: `sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder / SESSIONS):
+        folders.sort()
+        found += [Path(place, name) for name in sorted(files) if name.startswith("rollout-")]
+        if len(found) >= MOST_ROLLOUTS:
+            break
+    return found[:MOST_ROLLOUTS]
+
+
+def _responses(path: Path) -> Iterator[Counted]:
+    """An older codex tells the tokens of a response only beside their total, and that one more than once."""
+    has_records, totals = False, dict[str, Counted]()
+    for line in lines_of(path):
+        if b'"token_' not in line:
+            continue
+        told = json_of(line) or {}
+        payload = dict_of(told.get("payload"))
+        if told.get("type") == "token_usage_record":
+            has_records = True
+            yield Counted(text_of(payload.get("response_id"))[:200], usage_of(payload))
+        elif payload.get("type") == "token_count":
+            info = dict_of(payload.get("info"))
+            total = f"{path.stem} {tokens_of(dict_of(info.get('total_token_usage')), 'total_tokens')}"
+            totals[total] = Counted(total, usage_of({"usage": info.get("last_token_usage")}))
+    if not has_records:
+        yield from totals.values()
+
+
+def _logged(path: Path, known: set[str]) -> Iterator[Counted]:
+    """The responses of sessions that have no rollout."""
+    for line in lines_of(path):
+        if b"response.completed" not in line:
+            continue
+        found = RESPONSE.search(COLOURS.sub("", line.decode(errors="replace")))
+        if found is not None and found["thread"] not in known:
+            read, said, cached = (int(found[key] or 0) for key in ("input", "output", "cached"))
+            usage = Usage(input=max(0, read - cached), output=said, cached=cached)
+            yield Counted(f"{found['thread']} {found['at']}"[:200], usage)
+
+
+class Codex(Kind):
+    args = SKIPS
+    executable, plugin = "codex", "imbue-mngr-codex"
+    hosts = ("api.openai.com", "chatgpt.com", "auth.openai.com")
+    login = Login(frozenset({"OPENAI_API_KEY"}), ".codex/auth.json", "codex login")
+    transcript = Transcript(OWN, CONVERTED, Lines)
+    dialog = re.compile(r"\benter to confirm\b|\besc to cancel\b", re.IGNORECASE)
+    signs = (RAW, SERVER_LOG)
+
+    def program(self, start: Start) -> Program:
+        return Program(self.name, (*UNATTENDED, *start.profile.agent_args), provision=(LOG_IN,))
+
+    def counted(self, folder: Path) -> list[Counted]:
+        return counted(folder)
+
+    def is_amid_turn(self, folder: Path) -> bool:
+        """Before its first turn it waits; in one that began long ago, there is only what it does."""
+        end, is_all = _end(folder / RAW)
+        begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
+        if begins[-1] == ends[-1]:
+            return not is_all
+        return begins[-1] > ends[-1]
+
+    def asks(self, folder: Path) -> bool | None:
+        return None
+
+
+def _end(path: Path) -> tuple[bytes, bool]:
+    """The last of a file, and whether that is all of it."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - LAST_BYTES))
+            return file.read(LAST_BYTES), size <= LAST_BYTES
+    except OSError:
+        return b"", True

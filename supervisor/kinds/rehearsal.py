@@ -1,0 +1,35 @@
+"""`rehearsal`: our own agent without a model. To mngr it is a command, and it plays one that is talked to."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from supervisor.kinds.kind import Kind, Program, Start
+from supervisor.model.batch import Role
+
+#: Its program for each role, and what that knows.
+PROGRAMS: Mapping[Role, tuple[str, str]] = {
+    "tester": ("rehearsal.py", "defects.json"),
+    "integrator": ("rehearsal.py", "defects.json"),
+    "writer": ("rehearsal_writer.py", "writing.json"),
+}
+AGENTS = Path(str(files("supervisor.agents")))
+KNOWLEDGE = AGENTS.parent / "rehearsal"
+
+
+class Rehearsal(Kind):
+    #: it finds its task by itself
+    first_words = ""
+
+    def program(self, start: Start) -> Program:
+        program, knowledge = PROGRAMS[start.role]
+        args = start.profile.agent_args
+        if start.is_here:
+            return Program("command", (str(AGENTS / program), *args))
+        # mngr quotes every word of a command, so its program must be found from the work directory.
+        carried = {
+            f"{start.folder}/{program}": AGENTS / program,
+            f"{start.folder}/{knowledge}": KNOWLEDGE / knowledge,
+        }
+        copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
+        return Program("command", (f".git/{program}", *args), carried, (f"cp {copies} .git/",))
