@@ -52,4 +52,4 @@ lock: ## resolve the bounds of pyproject.toml into requirements/*.lock
 	@scripts/lock
 
 clean: ## remove environments and caches
-	@rm -rf .venv .venv-mngr .venv-claude .mypy_cache .ruff_cache .hypothesis .test_output
+	@rm -rf .venv .venv-mngr .venv-claude .venv-codex .venv-opencode .mypy_cache .ruff_cache .hypothesis .test_output

@@ -116,7 +116,7 @@ class Lines(Reading):
         match event.get("type"):
             case "item_completed":
                 ran = dict_of(event.get("item"))
-                if ran.get("type") == "CommandExecution" and ran.get("exit_code") not in {0, None}:
+                if ran.get("type") == "CommandExecution" and ran.get("exit_code"):
                     self._has_failed = True
                     self.counted.append(Counted(f"failed {self.name(ran.get('id'))}", Usage(errors=1)))
             case "task_complete":
@@ -142,10 +142,11 @@ def _text(content: object) -> str:
 
 def _refusal(info: object, text: str) -> Problem:
     """Cases: a limit of the account; a status of the provider; anything else, by its text."""
-    if info in {"usage_limit_exceeded", "rate_limit_exceeded"}:
-        return refusal_of(429, text)
-    if info == "unauthorized":
-        return refusal_of(401, text)
+    match info:
+        case "usage_limit_exceeded" | "rate_limit_exceeded":
+            return refusal_of(429, text)
+        case "unauthorized":
+            return refusal_of(401, text)
     statuses = (dict_of(each).get("http_status_code") for each in dict_of(info).values())
     return refusal_of(next((status for status in statuses if status is not None), None), text)
 

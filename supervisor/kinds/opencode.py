@@ -105,13 +105,13 @@ class Lines(Reading):
                 self.counted.append(Counted(id_, usage_of(dict_of(part.get("tokens")), self._model)))
 
     def _tool(self, id_: str, tool: str, state: Json) -> Iterator[Told]:
-        status = state.get("status")
+        status = text_of(state.get("status"))
         if status not in {"running", "completed", "error"}:
             return
         if self._is_new(f"call {id_}"):
             yield "tool", shown(state.get("input")), {"tool": tool}
         if status != "running" and self._is_new(f"result {id_}"):
-            failed = status == "error" or dict_of(state.get("metadata")).get("exit") not in {0, None}
+            failed = status == "error" or bool(dict_of(state.get("metadata")).get("exit"))
             self.counted.append(Counted(f"call {id_}", Usage(tool_calls=1, errors=int(failed))))
             came = state.get("error" if status == "error" else "output")
             yield "result", shown(came), {"tool": tool, "error": failed}

@@ -15,9 +15,9 @@ from supervisor.kinds.claude import OWN
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from tests.claude.lags import within
-from tests.claude.model import Turn
-from tests.claude.stage import Part, done, office, publish
 from tests.daemon.sandbox import Running, running
+from tests.scripted.office import Part, done, office, publish
+from tests.scripted.plays import Turn
 from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(1200)]
@@ -113,11 +113,7 @@ async def test_twelve_jobs_end_as_scripted_and_are_counted_to_the_token_over_a_r
             assert found is not None
             jobs = {row["test"]: row for row in json.loads(found.jobs)["rows"]}
             assert {test: job["outcome"] for test, job in jobs.items()} == {part.test: part.outcome for part in PARTS}
-            assert json.loads(found.status)["batch"]["tokens"] == {
-                "input": model.total("input_tokens", "cache_creation_input_tokens"),
-                "output": model.total("output_tokens"),
-                "cached": model.total("cache_read_input_tokens"),
-            }
+            assert json.loads(found.status)["batch"]["tokens"] == model.taken()
             assert [jobs[CLUMSY.test]["errors"], jobs[LIMITED.test]["errors"]] == [1, 0]
             those_told_and_hindered([*here.events, *again.events])
     print(f"\n{within(7, listener.lags)}")

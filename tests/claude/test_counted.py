@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from supervisor.model import event as ev
-from tests.claude.model import Model, Turn
-from tests.claude.stage import Part, office, publish
 from tests.daemon.sandbox import running
+from tests.scripted.office import Part, office, publish
+from tests.scripted.plays import Model, Turn
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]
 
@@ -20,15 +20,6 @@ PARTS = (
     Part("talking", TALKS),
     Part("endless", (Turn("I will wait.", "sleep 1"), Turn("I will wait more.", "sleep 600")), "timed-out"),
 )
-KINDS = {
-    "input": ("input_tokens", "cache_creation_input_tokens"),
-    "output": ("output_tokens",),
-    "cached": ("cache_read_input_tokens",),
-}
-
-
-def taken(model: Model) -> dict[str, int]:
-    return {kind: model.total(*names) for kind, names in KINDS.items()}
 
 
 def answers(model: Model) -> Counter[str]:
@@ -47,6 +38,6 @@ async def test_every_answer_counts_whenever_it_comes(tmp_path: Path) -> None:
         }
         found = await here.devices.journal.sealed_batch("batch")
         assert found is not None
-        assert json.loads(found.status)["batch"]["tokens"] == taken(model), answers(model)
+        assert json.loads(found.status)["batch"]["tokens"] == model.taken(), answers(model)
         expected = {part.test: len(part.turns) for part in PARTS} | {"": len(PARTS)}
         assert answers(model) == expected, "no agent was stopped before its turn was over"

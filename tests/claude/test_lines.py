@@ -21,10 +21,10 @@ from supervisor.settings import resolve
 from supervisor.transcripts.entries import Reading
 from supervisor.transcripts.redact import Redactor
 from tests.claude.lags import within
-from tests.claude.model import READS, Turn
-from tests.claude.stage import Part, office, publish
 from tests.cli.running import BIN, environment
 from tests.daemon.sandbox import Running, Sandbox, running
+from tests.scripted.office import Part, office, publish
+from tests.scripted.plays import READS, Turn
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from supervisor.model import event as ev
-from tests.claude.model import Turn
-from tests.claude.stage import Part, office, publish
 from tests.daemon.sandbox import running
+from tests.scripted.office import Part, office, publish
+from tests.scripted.plays import Turn
 from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(300)]

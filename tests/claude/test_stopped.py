@@ -9,9 +9,9 @@ import pytest
 
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from tests.claude.model import Turn
-from tests.claude.stage import Part, office, publish
 from tests.daemon.sandbox import Running, running
+from tests.scripted.office import Part, office, publish
+from tests.scripted.plays import Turn
 from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]

@@ -1,10 +1,10 @@
-"""A small repository in some trouble, a claude to work on it, and a model that has read the play."""
+"""A small repository in some trouble, an agent to work on it, and a model that has read the play."""
 
 import asyncio
 import json
 import shutil
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,35 @@ from typing import Any
 
 import msgspec
 
+from supervisor.kinds import kind_of
 from supervisor.model.batch import Profile
 from supervisor.rehearsal import commit_all
-from tests.claude.model import Model, Turn, serving
 from tests.daemon.sandbox import Sandbox
+from tests.scripted.messages import Messages
+from tests.scripted.plays import Exchange, Model, Turn, serving
 
 ROOT = Path(__file__).parents[2]
 CLAUDE, MNGR = ROOT / ".venv-claude" / "bin" / "claude", ROOT / ".venv-mngr" / "bin" / "mngr"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kind of agent, and how it is brought to ask a model of ours."""
+
+    kind: str
+    path: Path
+    api: type[Exchange]
+    #: for the address of the model
+    env: Callable[[str], dict[str, str]] = lambda url: {}
+    args: Callable[[str], Sequence[str]] = lambda url: ()
+
+
+def claude_env(url: str) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+
+
+KEY = "sk-nobody-needs-this-one"
+CLAUDE_PROGRAM = Program("claude", CLAUDE, Messages, claude_env)
 
 APP = '''\
 """Sums, and what is left of them."""
@@ -77,10 +99,12 @@ def done(kind: str, status: str = "SUCCEEDED") -> dict[str, Any]:
 class Office(Sandbox):
     parts: Sequence[Part] = ()
     url: str = ""
+    program: Program = CLAUDE_PROGRAM
 
     def work(self) -> tuple[tuple[str, ...], Profile]:
         profile: dict[str, Any] = {
-            "agent_args": ["--dangerously-skip-permissions"],
+            "agent": self.program.kind,
+            "agent_args": [*kind_of(self.program.kind).args, *self.program.args(self.url)],
             "pytest": [sys.executable, "-m", "pytest", "-q"],
             "verify_runs": 1,
             "integrator": False,
@@ -88,8 +112,7 @@ class Office(Sandbox):
             **self.profile,
         }
         env = {
-            "ANTHROPIC_BASE_URL": self.url,
-            "ANTHROPIC_API_KEY": "sk-nobody-needs-this-one",
+            **self.program.env(self.url),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             **profile.pop("env", {}),
         }
@@ -98,18 +121,26 @@ class Office(Sandbox):
 
 @asynccontextmanager
 async def office(
-    folder: Path, parts: Sequence[Part], slots: int = 3, **profile: Any
+    folder: Path, parts: Sequence[Part], slots: int = 3, program: Program = CLAUDE_PROGRAM, **profile: Any
 ) -> AsyncIterator[tuple[Office, Model]]:
-    """With mngr and claude side by side, as on a person's PATH; nothing of it is left at the end."""
+    """With mngr and its program side by side, as on a person's PATH; nothing of it is left at the end."""
     programs = folder / "bin"
     programs.mkdir(parents=True)
-    for program in (CLAUDE, MNGR):
-        assert program.exists(), "run `make setup-tests` first"
-        (programs / program.name).symlink_to(program.resolve())
+    for each in (program.path, MNGR):
+        assert each.exists(), "run `make setup-tests` first"
+        (programs / each.name).symlink_to(each.resolve())
     await asyncio.to_thread(lay_out, folder / "repo", parts)
-    with serving({part.test: part.turns for part in parts}) as model:
+    with serving({part.test: part.turns for part in parts}, program.api) as model:
         mngr = {"command": str(programs / "mngr")}
-        made = Office(folder, slots=slots, settings={"mngr": mngr}, profile=profile, parts=parts, url=model.url)
+        made = Office(
+            folder,
+            slots=slots,
+            settings={"mngr": mngr},
+            profile=profile,
+            parts=parts,
+            url=model.url,
+            program=program,
+        )
         try:
             yield made, model
         finally:

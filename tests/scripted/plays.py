@@ -1,4 +1,4 @@
-"""A model that says what it is told to: the part of the Messages API that claude speaks, on loopback.
+"""A model that says what it is told to, on loopback, whatever the API that it is asked by.
 
 A play is what it does about one test, turn by turn. It finds out which test from the prompt, as a model would: its
 first turn is always to read the page. How many turns it has had is counted from the conversation that it is sent, so
@@ -26,7 +26,12 @@ STEPS = {
     "cache_read_input_tokens": (30_000, 7),
     "cache_creation_input_tokens": (200, 11),
 }
-ERRORS = {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
+#: as a batch calls them
+KINDS = {
+    "input": ("input_tokens", "cache_creation_input_tokens"),
+    "output": ("output_tokens",),
+    "cached": ("cache_read_input_tokens",),
+}
 _TASK = re.compile(r"Your task is the test `([^`]+)`")
 
 
@@ -68,13 +73,15 @@ class Model:
     def total(self, *names: str) -> int:
         return sum(answer.usage[name] for answer in self.answers for name in names)
 
-    def turn(self, body: Json) -> tuple[str, int, Turn]:
-        """Whose turn it is, and the how manieth."""
-        messages = body.get("messages", [])
-        turns = sum(message.get("role") == "assistant" for message in messages)
+    def taken(self) -> dict[str, int]:
+        """As the status of a batch tells it."""
+        return {kind: self.total(*names) for kind, names in KINDS.items()}
+
+    def turn(self, conversation: object, turns: int) -> tuple[str, int, Turn]:
+        """Whose turn it is, after so many, and the how manieth."""
         if not turns:
             return "", turns, READS
-        found = _TASK.search(json.dumps(messages))
+        found = _TASK.search(json.dumps(conversation))
         test = found[1] if found else ""
         play = self.plays.get(test, [LOST])
         return test, turns, play[turns - 1] if turns <= len(play) else OVER
@@ -93,49 +100,27 @@ class Model:
             return number, usage
 
 
-@contextmanager
-def serving(plays: Mapping[str, Sequence[Turn]]) -> Iterator[Model]:
-    model = Model(plays)
+class Exchange(BaseHTTPRequestHandler):
+    """One request and its answer; each API says how it reads and writes them."""
 
-    class Exchange(_Exchange):
-        served = model
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Exchange)
-    server.daemon_threads = False
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="model")
-    thread.start()
-    model.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield model
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-class _Exchange(BaseHTTPRequestHandler):
     served: Model
 
     def log_message(self, *_: object) -> None:
         """Nobody reads it."""
 
     def do_HEAD(self) -> None:
-        self._send({})
+        self.send({})
 
     def do_GET(self) -> None:
-        self._send({"data": []})
+        self.send({"data": []})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        if "count_tokens" in self.path:
-            return self._send({"input_tokens": 1})
-        test, number, turn = self.served.turn(body)
-        if status := self.served.refusal(test, number, turn):
-            error = {"type": ERRORS[status], "message": "not now"}
-            return self._send({"type": "error", "error": error}, status)
-        return self._stream(body, turn, *self.served.answer(test))
+        self.asked(json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}"))
 
-    def _send(self, value: Json, status: int = 200) -> None:
+    def asked(self, body: Json) -> None:
+        raise NotImplementedError
+
+    def send(self, value: Json, status: int = 200) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -146,37 +131,27 @@ class _Exchange(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def _stream(self, body: Json, turn: Turn, number: int, usage: Mapping[str, int]) -> None:
+    def stream(self, events: Iterator[Json]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        for told in _told(body, turn, number, usage):
+        for told in events:
             self.wfile.write(f"event: {told['type']}\ndata: {json.dumps(told)}\n\n".encode())
             self.wfile.flush()
 
 
-def _told(body: Json, turn: Turn, number: int, usage: Mapping[str, int]) -> Iterator[Json]:
-    """As the real one: what was said so far is counted at the start, all of it at the end."""
-    head: Json = {
-        "id": f"msg_{number:04}",
-        "type": "message",
-        "role": "assistant",
-        "model": body.get("model"),
-        "content": [],
-    }
-    head |= {"stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
-    yield {"type": "message_start", "message": head}
-    yield from _block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": turn.say})
-    if turn.run:
-        tool = {"type": "tool_use", "id": f"toolu_{number:04}", "name": "Bash", "input": {}}
-        given = json.dumps({"command": turn.run, "description": turn.say})
-        yield from _block(1, tool, {"type": "input_json_delta", "partial_json": given})
-    ended = {"stop_reason": "tool_use" if turn.run else "end_turn", "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": usage["output_tokens"]}}
-    yield {"type": "message_stop"}
-
-
-def _block(index: int, block: Json, delta: Json) -> Iterator[Json]:
-    yield {"type": "content_block_start", "index": index, "content_block": block}
-    yield {"type": "content_block_delta", "index": index, "delta": delta}
-    yield {"type": "content_block_stop", "index": index}
+@contextmanager
+def serving(plays: Mapping[str, Sequence[Turn]], api: type[Exchange]) -> Iterator[Model]:
+    model = Model(plays)
+    exchange = type("Served", (api,), {"served": model})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), exchange)
+    server.daemon_threads = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="model")
+    thread.start()
+    model.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield model
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
