@@ -33,7 +33,7 @@ from supervisor.transcripts.entries import (
     tokens_of,
 )
 from supervisor.transcripts.redact import Redactor
-from supervisor.transcripts.tail import lines_of
+from supervisor.transcripts.tail import end_of, lines_of
 
 OWN, CONVERTED = "logs/codex_transcript", "codex/common_transcript"
 RAW, SERVER_LOG = f"{OWN}/events.jsonl", "app_server.log"
@@ -41,8 +41,6 @@ HOME = "plugin/codex/home"
 SESSIONS = f"{HOME}/sessions"
 MOST_ROLLOUTS = 200
 MOST_CALLS = 1000
-#: of the end of a transcript: a turn that has begun is in there, or something that it has done since
-LAST_BYTES = 256 * 1024
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
 #: what codex puts before the first words of a person
@@ -229,7 +227,7 @@ class Codex(Kind):
 
     def is_amid_turn(self, folder: Path) -> bool:
         """Before its first turn it waits; in one that began long ago, there is only what it does."""
-        end, is_all = _end(folder / RAW)
+        end, is_all = end_of(folder / RAW)
         begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
         if begins[-1] == ends[-1]:
             return not is_all
@@ -237,14 +235,3 @@ class Codex(Kind):
 
     def asks(self, folder: Path) -> bool | None:
         return None
-
-
-def _end(path: Path) -> tuple[bytes, bool]:
-    """The last of a file, and whether that is all of it."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - LAST_BYTES))
-            return file.read(LAST_BYTES), size <= LAST_BYTES
-    except OSError:
-        return b"", True

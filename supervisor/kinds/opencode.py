@@ -7,8 +7,10 @@ plugin makes of it for `mngr transcript` is written anew after each turn and tel
 nothing is taken from it.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from supervisor.kinds.kind import ACTIVE, Kind, Login, Program, Start, Transcript
 from supervisor.model.usage import Usage
@@ -24,10 +26,14 @@ from supervisor.transcripts.entries import (
     tokens_of,
 )
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.tail import end_of
 
 OWN, CONVERTED = "logs/opencode_transcript", "opencode/common_transcript"
 RAW = f"{OWN}/events.jsonl"
 CONFIG = "plugin/opencode/config"
+#: A message of a person, which is written once more with a summary when it was answered; and one that answers.
+TOLD = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"user")(?![^\n]*"summary":)', re.MULTILINE)
+ANSWERS = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"assistant")', re.MULTILINE)
 #: Calls that run, and turns that ended in an error: so many are remembered.
 MOST_REMEMBERED = 1000
 #: A night's agents are one version, and call their model and nobody else.
@@ -151,6 +157,14 @@ class OpenCode(Kind):
     def program(self, start: Start) -> Program:
         env = self.environment(start.provider)
         return Program(self.name, start.profile.agent_args, provision=(PREPARE,), env=env, settings=SETTINGS)
+
+    def is_amid_turn(self, folder: Path) -> bool:
+        """Its mark comes when it asks its model, which may be a while after it was told something."""
+        if super().is_amid_turn(folder):
+            return True
+        end, _ = end_of(folder / RAW)
+        words = [match.end() for match in TOLD.finditer(end)]
+        return bool(words) and ANSWERS.search(end, words[-1]) is None
 
     def environment(self, provider: str) -> Mapping[str, str]:
         return UNATTENDED

@@ -16,6 +16,8 @@ LONGEST_LINE = 8 * 2**20
 #: An agent can make as many directories as it likes; so many event files are read.
 MOST_SOURCES, DEEPEST = 64, 3
 EVENTS = "events.jsonl"
+#: of the end of a transcript: whether a turn is going on is seen in there
+LAST_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,15 @@ def lines_of(path: Path) -> Iterator[bytes]:
         piece = read(path, mark, last=True)
         yield from piece.lines
         mark, more = piece.mark, piece.more
+
+
+def end_of(path: Path) -> tuple[bytes, bool]:
+    """The last of a file, and whether that is all of it."""
+    with _opened(path) as file:
+        if file is None:
+            return b"", True
+        size = os.fstat(file).st_size
+        return os.pread(file, LAST_BYTES, max(0, size - LAST_BYTES)), size <= LAST_BYTES
 
 
 def _rotated(path: Path, mark: Mark) -> Piece | None:

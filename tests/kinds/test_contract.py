@@ -121,11 +121,14 @@ def test_no_line_stops_the_reading(tmp_path: Path, kind: Kind, line: str) -> Non
     assert reading.counted == []
 
 
+ODD: tuple[object, ...] = (None, 7, [], {}, "x", {"type": {}}, [[]])
+
+
 @writers
 def test_what_it_has_recorded_is_read_with_anything_in_the_place_of_a_value(kind: Kind) -> None:
     assert kind.transcript is not None
     for line in recorded(kind):
-        for odd in (None, 7, [], {}, "x", {"type": {}}, [[]]):
+        for odd in ODD:
             reading = kind.transcript.reading(1, kind.transcript.own, Redactor([]))
             for changed in with_each_value(json.loads(line), odd):
                 list(reading.line(json.dumps(changed).encode()))

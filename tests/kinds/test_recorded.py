@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from supervisor.kinds import kind_of
-from supervisor.kinds.codex import LAST_BYTES
 from supervisor.model.hindrance import Hindrance
 from supervisor.model.usage import Usage
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.tail import LAST_BYTES
 from tests.adapters.log_box import ATTEMPT, Box
 from tests.kinds.test_contract import recorded
 
@@ -93,6 +93,23 @@ def test_a_turn_of_codex_is_told_by_its_lines(tmp_path: Path, lines: int, is_ami
     assert codex.is_amid_turn(tmp_path) is is_amid
 
 
+def test_a_turn_of_opencode_has_begun_when_it_was_told_something(tmp_path: Path) -> None:
+    """Its mark comes later. What it writes down about those words when they are answered is nothing new."""
+    opencode = kind_of("opencode")
+    assert opencode.transcript is not None
+    path, lines = opencode.transcript.path(tmp_path), recorded(opencode)
+    path.parent.mkdir(parents=True)
+    seen = []
+    for end in range(len(lines) + 1):
+        path.write_text("".join(f"{line}\n" for line in lines[:end]))
+        seen.append(opencode.is_amid_turn(tmp_path))
+    told = [n for n, line in enumerate(lines, 1) if '"role":"user"' in line and '"summary"' not in line]
+    assert [n for n in range(1, len(seen)) if seen[n] and not seen[n - 1]] == told
+    assert not seen[-1]
+    (tmp_path / "active").touch()
+    assert opencode.is_amid_turn(tmp_path)
+
+
 def test_a_turn_of_codex_that_began_long_ago_is_still_one(tmp_path: Path) -> None:
     codex = kind_of("codex")
     assert codex.transcript is not None
@@ -106,7 +123,8 @@ LOGGED = (
     "\x1b[2m2026-11-19T01:48:54.380102Z\x1b[0m \x1b[32m INFO\x1b[0m \x1b[2mcodex_otel.log_only\x1b[0m\x1b[2m:\x1b[0m "
     '\x1b[3mevent.name\x1b[0m\x1b[2m=\x1b[0m"codex.sse_event" \x1b[3mevent.kind\x1b[0m\x1b[2m=\x1b[0m'
     "response.completed input_token_count=1002 output_token_count=26 cached_token_count=114 "
-    "cache_write_token_count=0 reasoning_token_count=2 event.timestamp=2026-11-19T01:48:54.380Z conversation.id={thread} app.version=0.169.0\n"
+    "cache_write_token_count=0 reasoning_token_count=2"
+    " event.timestamp=2026-11-19T01:48:54.380Z conversation.id={thread} app.version=0.169.0\n"
 )
 MAIN, TITLE = "01a1f17e-0ecd-7e80-b485-5c7726a0e6f7", "01a1f17e-13f1-74e2-8d75-a903d721cd34"
 
