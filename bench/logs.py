@@ -25,9 +25,9 @@ from bench.lateness import loop_lags
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
-from supervisor.transcripts.redact import Redactor
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.transcripts.redact import Redactor
 
 WRITER = """
 import json, sys, time
