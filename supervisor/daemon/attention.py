@@ -67,7 +67,11 @@ class Attention:
         self._logs.watch(state.attempts)
         for attempt in state.attempts.values():
             sight = self._logs.sight(attempt.key)
-            if sight is None or attempt.stage is Stage.LAUNCHING:
+            if attempt.stage is Stage.LAUNCHING:
+                # What it is told first it may read for a while: it has been silent since then, and not for longer.
+                self._said[attempt.key] = self._clock()
+                continue
+            if sight is None:
                 continue
             batch = state.batches[attempt.key.batch]
             self._count(attempt, sight.usage)
