@@ -3,12 +3,15 @@
     python -m bench.walk [--table] [TEST]
 
 A daemon works on one failing test of the rehearsal target, by the real mngr, tmux and git, while every call from one
-module of ours into another is noted. A step is a function that such a call reaches for the first time; a change is a
-step into another folder than the last. Nouns (`model`, `ports`, `errors`) are read in passing, and are no place to
-walk to; nor is what only observes, or only starts and configures, or how a device of `adapters` works inside.
+module of ours into another is noted: in the request, in the loop, and in each effect that the loop performs, one after
+the other. A step is a function that such a call reaches for the first time. Nobody walks to nouns (`model`, `ports`,
+`errors`, and whatever is a frozen value), to what only observes, starts or configures, or to the devices below the
+stages (`adapters`); a room's subfolder has a front door, and what happens behind it is no part of the walk. What
+watches all agents all the time is a walk of its own.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import shutil
@@ -16,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from contextvars import ContextVar
 from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from pathlib import Path
@@ -29,18 +34,40 @@ from tests.waiting import until_sync
 
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
-NO_PLACE = ("model", "ports", "errors", "observe", "cli", "boot", "settings", "paths", "e2e", "rehearsal")
-#: what a submit reaches first
-FIRST = "submit"
+NO_PLACE = frozenset(
+    (
+        "model",
+        "ports",
+        "errors",
+        "paths",
+        "adapters",
+        "observe",
+        "cli",
+        "boot",
+        "settings",
+        "agents",
+        "e2e",
+        "rehearsal",
+    )
+)
+#: what a submit reaches first, and what a landed branch comes to
+FIRST, LAST = "submit", "GitStore.land_once"
+#: the request, the loop, and whatever it performs
+TASKS = ("run_asgi", "Loop.run", "_performed")
+OWNER: ContextVar[str] = ContextVar("owner", default="")
 TOOL = 3
+PATIENCE_SECONDS = 300.0
+
+type Step = tuple[str, str]
 
 
 class Notes:
     """Which functions were reached from which module, in the order in which that happened first."""
 
     def __init__(self, into: Path) -> None:
-        self._into, self._is_on = into, False
-        self._seen: dict[tuple[str, str, str], None] = {}
+        self._into, self._is_on, self._is_over = into, False, False
+        #: by the task on whose behalf it happened, in the order of their beginning
+        self._seen: dict[str, dict[tuple[str, str, str], None]] = {}
 
     def begin(self) -> None:
         sys.monitoring.use_tool_id(TOOL, "walk")
@@ -50,29 +77,48 @@ class Notes:
     def _reached(self, code: CodeType, _offset: int) -> object:
         if (module := module_of(code)) is None:
             return sys.monitoring.DISABLE
-        self._is_on = self._is_on or code.co_qualname == FIRST
-        caller = _caller(sys._getframe(1).f_back)
-        if self._is_on and caller is not None and caller != module:
-            self._seen.setdefault((caller, module, code.co_qualname))
+        self._is_on = not self._is_over and (self._is_on or code.co_qualname == FIRST)
+        frame, task = sys._getframe(1), _task()
+        caller = _caller(frame.f_back)
+        if self._is_on and task and caller != module and not _is_value(frame):
+            self._seen.setdefault(task, {}).setdefault((caller, module, code.co_qualname))
+        self._is_over = self._is_over or code.co_qualname == LAST
         return None
 
     def write(self) -> None:
-        self._into.write_text(json.dumps(list(self._seen)))
+        self._into.write_text(json.dumps([step for steps in self._seen.values() for step in steps]))
 
 
 def module_of(code: CodeType) -> str | None:
+    """None: it is not ours, or no function, but the body of a module or a class."""
     path = Path(code.co_filename)
     if not code.co_flags & CO_OPTIMIZED or code.co_name.startswith("<") or not path.is_relative_to(ROOT):
         return None
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def _caller(frame: FrameType | None) -> str | None:
+def _caller(frame: FrameType | None) -> str:
+    """ "": a task or a thread begins with it."""
     while frame is not None:
         if (module := module_of(frame.f_code)) is not None:
             return module
         frame = frame.f_back
-    return None
+    return ""
+
+
+def _task() -> str:
+    """The task that is being run, or on whose behalf a thread works; "" for those that only watch."""
+    with suppress(RuntimeError):  # there is no loop in a thread
+        if (task := asyncio.current_task()) is not None:
+            coroutine = task.get_coro()
+            name = getattr(coroutine, "__qualname__", "")
+            OWNER.set(f"{name} {id(task)}" if name.endswith(TASKS) else "")
+    return OWNER.get()
+
+
+def _is_value(frame: FrameType) -> bool:
+    known = getattr(type(frame.f_locals.get("self")), "__dataclass_params__", None)
+    return known is not None and known.frozen
 
 
 def traced(config: str, into: str) -> int:
@@ -87,20 +133,22 @@ def traced(config: str, into: str) -> int:
         notes.write()
 
 
-def folder_of(module: str) -> str:
-    """A room, or a device's folder among the adapters."""
-    parts = module.split(".")
-    return "/".join(parts[:2]) if parts[0] == "adapters" and len(parts) > 2 else parts[0]
-
-
-def walk(seen: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+def walk(seen: Iterable[tuple[str, str, str]]) -> Iterator[Step]:
     """Each function when it is reached first, by its module."""
-    known = set[tuple[str, str]]()
+    known = set[Step]()
     for caller, module, function in seen:
-        inside = module.startswith("adapters.") and folder_of(module) == folder_of(caller)
-        if module.split(".")[0] not in NO_PLACE and not inside and (module, function) not in known:
+        if not _is_inside(caller, module) and room_of(module) not in NO_PLACE and (module, function) not in known:
             known.add((module, function))
             yield module, function
+
+
+def _is_inside(caller: str, module: str) -> bool:
+    folder = module.rpartition(".")[0]
+    return folder.count(".") > 0 and caller.startswith(f"{folder}.")
+
+
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def main() -> int:
@@ -121,15 +169,21 @@ def main() -> int:
 
 
 def _noted(folder: Path, test: str) -> list[tuple[str, str, str]]:
+    """Nobody looks on, as that would be no part of the job: the branch is what is waited for."""
     lay_out(folder / "pantry")
     config, into = folder / "config.toml", folder / "walk.json"
     config.write_text(demo.CONFIG.format(folder=folder, slots=1, python=sys.executable))
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = [sys.executable, "-m", "bench.walk", "--daemon", str(config), str(into)]
-    with subprocess.Popen(command, env=os.environ | {"PATH": path}) as daemon:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    branches = folder / "pantry" / ".git" / "refs" / "heads" / "supervisor"
+    with (
+        (folder / "daemon.log").open("wb") as log,
+        subprocess.Popen(command, env=os.environ | {"PATH": path}, stdout=log, stderr=log) as daemon,
+    ):
         try:
             until_sync("the daemon listens", (folder / "ctl.sock").exists, timeout=60)
-            demo._run(folder, "submit", test, "--wait")
+            demo._run(folder, "submit", test)
+            until_sync("the branch is there", lambda: any(branches.glob("*")), timeout=PATIENCE_SECONDS)
         finally:
             daemon.terminate()
             daemon.wait(timeout=60)
@@ -137,14 +191,14 @@ def _noted(folder: Path, test: str) -> list[tuple[str, str, str]]:
     return [(caller, module, function) for caller, module, function in found]
 
 
-def _told(steps: list[tuple[str, str]], in_full: bool) -> int:
-    modules = list(dict.fromkeys(module for module, _ in steps))
-    folders = [folder_of(module) for module, _ in steps]
-    changes = sum(here != there for here, there in pairwise(folders))
+def _told(steps: list[Step], in_full: bool) -> int:
+    modules = {module for module, _ in steps}
+    rooms = [room_of(module) for module, _ in steps]
+    changes = sum(here != there for here, there in pairwise(rooms))
     if in_full:
         for module, function in steps:
-            print(f"{folder_of(module):24} {module:44} {function}")
-    print(f"{len(steps)} steps in {len(modules)} modules of {len(set(folders))} folders, {changes} changes of folder")
+            print(f"{module:44} {function}")
+    print(f"{len(steps)} steps in {len(modules)} modules of {len(set(rooms))} folders, {changes} changes of folder")
     return 0
 
 

@@ -12,7 +12,8 @@ import sys
 
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Base, FileChange
-from supervisor.verification.rules.policy import Allowed, breaches
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.rules.policy import breaches
 
 SECONDS = 60
 MOST_FILES, MAX_TEXT, MOST_SAID, LONGEST = 500, 2**20, 5, 300

@@ -10,8 +10,8 @@ import structlog
 from supervisor.daemon.leaving import Leaving
 from supervisor.daemon.shortage import is_shortage
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
+from supervisor.flow.partial import so_far
 from supervisor.flow.retention import DAY
-from supervisor.flow.so_far import so_far
 from supervisor.kinds import kind_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey

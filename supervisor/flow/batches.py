@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import partial, queue, retention, saved, stopping
+from supervisor.flow import partial, queue, retention, stopping
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
@@ -244,7 +244,7 @@ def _unmerged(batch: Batch, job: Job) -> LedgerRow:
     if job.brought.head or job.saved:
         heads = tuple(dict.fromkeys(each.head for each in job.saved if each.head))
         heads = heads or tuple(filter(None, [job.brought.head]))
-        return LedgerRow(Fate.RESCUED, saved.where(batch, job) or "kept under its own ref", heads)
+        return LedgerRow(Fate.RESCUED, job.where(batch.id) or "kept under its own ref", heads)
     if job.outcome is Outcome.CANCELLED or job.outcome is None:
         return LedgerRow(Fate.CANCELLED, job.detail)
     return LedgerRow(Fate.EMPTY, job.detail)

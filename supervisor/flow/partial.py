@@ -4,17 +4,44 @@ Theory of operation. One is wanted by a person at any time, or once in a batch's
 its jobs is over, or some time after its first launch, if there is work by then (`queue.straggled`). It begins with
 the jobs that are over at that moment, takes a number of its own as every integration does, and changes nothing about
 the batch: agents go on. The last integration waits for it, and then has everything, on the batch's own base.
+
+What it sees is the batch with the jobs that are over, and the others as if nothing had happened to them (`so_far`):
+so it can neither wait for a straggler nor say that it was cancelled.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
+
+from immutables import Map
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import queue
-from supervisor.flow.so_far import bringing
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.state import State
+
+
+def over(batch: Batch) -> tuple[int, ...]:
+    """Also those that will not be begun any more, which bring nothing."""
+    return tuple(job.number for job in batch.jobs() if job.state.is_over)
+
+
+def bringing(batch: Batch) -> frozenset[int]:
+    """Those of them that bring work."""
+    return frozenset(n for n, job in batch.touched.items() if job.state.is_over and job.brings_work)
+
+
+def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
+    """By machine alone: a conflict is set aside for the last integration, which has an agent's judgement. A job that
+    was retried since is not over any more, and has no place here."""
+    profile = replace(batch.profile, integrator=False)
+    view = replace(batch, touched=Map(), counts=Map(), cursor=0, again=(), integrator=None, profile=profile)
+    view = replace(view, stopped="")  # or the others would be cancelled
+    for number in jobs:
+        if (job := batch.touched.get(number)) is not None and job.state.is_over:
+            view = view.with_job(job)
+    return view
 
 
 def is_awaited(batch: Batch) -> bool:

@@ -7,7 +7,7 @@ Launches are asked for one at a time, because each changes what the next may be.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, settle, slots, so_far, stopping, window
+from supervisor.flow import attention, batches, lifecycle, partial, settle, slots, stopping, window
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
@@ -102,7 +102,7 @@ def _partial(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
     if (begun := batch.partial) is not None:
         return IntegrateSoFar(ev.PartialResumed(now, batch.id, begun.number), batch.id, begun.number, begun.jobs)
-    number, jobs = batch.integrations + 1, so_far.over(batch)
+    number, jobs = batch.integrations + 1, partial.over(batch)
     return IntegrateSoFar(ev.PartialStarted(now, batch.id, number, jobs), batch.id, number, jobs)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow.so_far import brings_work
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import Job, JobState
@@ -54,7 +53,7 @@ def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
     """When a batch's profile wants what is done so far integrated: once enough is over, or after its time.
 
     Only once there is work: a time that ran out before that is over, and does not come again."""
-    batch = replace(batch, brought=batch.brought or brings_work(job))
+    batch = replace(batch, brought=batch.brought or job.brings_work)
     state, profile = state.with_batch(batch), batch.profile
     if batch.straggled or not batch.brought or batch.state is not BatchState.RUNNING or batch.role == "writer":
         return state

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from supervisor.errors import NoSuchThing, Refused
-from supervisor.flow import partial, so_far, window
+from supervisor.flow import partial, window
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import Batch, BatchState
@@ -146,7 +146,7 @@ def _integrate(state: State, request: rq.IntegrateSoFar, at: float) -> list[ev.E
         raise Refused(f"batch {batch.id} is cancelled", hint=f"`supervisorctl work {batch.id}` has what was done")
     if batch.state is BatchState.INTEGRATING or batch.is_drained:
         raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
-    if not so_far.bringing(batch):
+    if not partial.bringing(batch):
         hint = f"`supervisorctl follow {batch.id}` shows its progress"
         raise Refused(f"nothing of batch {batch.id} is done yet: there is nothing to integrate", hint=hint)
     is_due = state.agenda.times.get(("partial", batch.id), at + 1) <= at

@@ -12,7 +12,7 @@ from typing import Any
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.errors import GitFailed, Refused, SupervisorError
-from supervisor.flow.so_far import over, so_far
+from supervisor.flow.partial import over, so_far
 from supervisor.integration.mechanical import MachinePass
 from supervisor.integration.proving import Prover
 from supervisor.integration.steps import Steps

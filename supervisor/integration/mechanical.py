@@ -8,7 +8,6 @@ from pathlib import Path
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import PUBLISHED, Layout
 from supervisor.errors import Hostile
-from supervisor.flow.so_far import brings_work
 from supervisor.integration.branches.picking import Integrated, integrate
 from supervisor.integration.branches.standing import packages
 from supervisor.integration.proving import Candidate, Prover
@@ -19,7 +18,7 @@ from supervisor.integration.steps import Steps
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import ON_BRANCH
-from supervisor.model.publication import Outcome
+from supervisor.model.publication import Statement
 from supervisor.publication.changes import read_changes
 from supervisor.publication.rules.outcome import parse_outcome
 
@@ -70,14 +69,14 @@ class MachinePass:
 async def gather(store: GitStore, layout: Layout, batch: Batch) -> tuple[Work, ...]:
     """The work of every job that published some, in the order of their numbers."""
     works, bare = [], store.bare(Path(batch.repo))
-    for job in filter(brings_work, batch.jobs()):
+    for job in (each for each in batch.jobs() if each.brings_work):
         report = await asyncio.to_thread(read_report, layout, AttemptKey(batch.id, job.number, job.attempts))
         changes = await asyncio.to_thread(read_changes, bare, batch.base, job.brought.head, job.number)
         works.append(work_of(batch, job, report, changes))
     return tuple(works)
 
 
-def read_report(layout: Layout, key: AttemptKey) -> Outcome | None:
+def read_report(layout: Layout, key: AttemptKey) -> Statement | None:
     """What an attempt published of itself; None where it is not kept."""
     try:
         return parse_outcome((layout.attempt(key) / Path(PUBLISHED).stem / "outcome.json").read_bytes())

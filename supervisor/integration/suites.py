@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 
 from supervisor.model.batch import Batch
-from supervisor.verification.trials.reports import cases_of
+from supervisor.model.node import cases_of
 from supervisor.verification.trials.runs import Run
 from supervisor.verification.trials.trial import Trial, Trials, Unready
 

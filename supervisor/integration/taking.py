@@ -22,7 +22,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Job
 from supervisor.verification.inspecting import Question, inspect
-from supervisor.verification.rules.policy import Allowed
+from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.running import environment
 from supervisor.verification.works import read_work
 

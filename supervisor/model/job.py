@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.usage import NOTHING, Usage
 from supervisor.model.verdict import UNJUDGED, Verdict
@@ -47,6 +48,24 @@ class Saved:
     #: the agent that is kept, and where its clone is, if that is on this machine
     agent: str = ""
     clone: str = ""
+
+    def ref(self, batch: str, job: int) -> str:
+        """ "": nothing of it could be taken."""
+        return ref_of(AttemptKey(batch, job, self.attempt), rescued=self.rescued) if self.head else ""
+
+    @property
+    def reach(self) -> str:
+        """How to get at the agent that is kept; "" where none is."""
+        if not self.agent:
+            return ""
+        return f"its clone is {self.clone}" if self.clone else f"`mngr connect {self.agent}`"
+
+    def where(self, batch: str, job: int) -> str:
+        parts = [f"kept under {self.ref(batch, job)}"] if self.head else []
+        if self.unsaved:
+            kept = f"the agent {self.agent} is kept ({self.reach})"
+            parts.append(f"{kept} for what could not be taken: {self.unsaved}")
+        return ", and ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +127,22 @@ class Job:
     times: Times = Times()
     #: of all its attempts
     usage: Usage = NOTHING
+
+    @property
+    def brings_work(self) -> bool:
+        """What was only rescued is kept for a person, and so is the work of a job that was cancelled."""
+        return bool(self.brought.head and self.brought.claim) and self.outcome is not Outcome.CANCELLED
+
+    @property
+    def kept(self) -> tuple[Saved, ...]:
+        """The work of all its attempts. An older version remembered a job's last work only."""
+        if self.saved or not self.brought.head:
+            return self.saved
+        return (Saved(self.attempts, self.brought.head, self.brought.commits, rescued=not self.brought.claim),)
+
+    def where(self, batch: str) -> str:
+        """Where its work is kept: one sentence for each attempt that has some."""
+        return "; ".join(each.where(batch, self.number) for each in self.kept)
 
 
 class How(StrEnum):

@@ -32,7 +32,7 @@ class TestRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Statement:
     """What an agent says of its job: nothing in it is checked, but every text is bounded and printable."""
 
     changes: tuple[ChangeClaim, ...] = ()
@@ -84,7 +84,7 @@ class Publication:
     """An archive as it was unpacked: what is usable is here, whatever else was refused."""
 
     folder: Path
-    outcome: Outcome | None = None
+    outcome: Statement | None = None
     meta: Meta = Meta()
     #: not verified yet: see the git store
     bundle: Path | None = None

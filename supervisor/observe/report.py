@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.evidence import Evidence
 from supervisor.model.partial import SoFar
-from supervisor.model.publication import Outcome
+from supervisor.model.publication import Statement
 from supervisor.observe.snapshot import SCHEMA_VERSION, View
 
 
@@ -234,7 +234,7 @@ class Kept:
     """What the files of an attempt still tell."""
 
     attempt: int
-    outcome: Outcome | None = None
+    outcome: Statement | None = None
     artifacts: tuple[str, ...] = ()
     #: the last lines of its log
     excerpt: tuple[str, ...] = ()
@@ -243,7 +243,7 @@ class Kept:
 class AttemptFiles(Protocol):
     """Reads what is kept of an attempt: bounded, without secrets. Blocking: for a thread."""
 
-    def outcome(self, key: AttemptKey) -> Outcome | None: ...
+    def outcome(self, key: AttemptKey) -> Statement | None: ...
 
     def artifacts(self, key: AttemptKey) -> tuple[str, ...]: ...
 
@@ -253,7 +253,7 @@ class AttemptFiles(Protocol):
 class NoFiles:
     """Nothing is kept."""
 
-    def outcome(self, key: AttemptKey) -> Outcome | None:
+    def outcome(self, key: AttemptKey) -> Statement | None:
         return None
 
     def artifacts(self, key: AttemptKey) -> tuple[str, ...]:

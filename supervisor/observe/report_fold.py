@@ -9,8 +9,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
-from supervisor.model.publication import Escalation
-from supervisor.model.publication import Outcome as Told
+from supervisor.model.publication import Escalation, Statement
 from supervisor.model.usage import Usage
 from supervisor.model.verdict import Verdict
 from supervisor.observe import report_advice as advice
@@ -129,7 +128,7 @@ def _ended(job: Job) -> Standing:
 
 
 def _job(batch: Batch, job: Job, past: JobHistory, heard: Kept) -> JobReport:
-    row, told = batch.ledger.get(job.number), heard.outcome or Told()
+    row, told = batch.ledger.get(job.number), heard.outcome or Statement()
     how = standing(batch, job)
     merged = row is not None and row.fate in (Fate.MERGED, Fate.DUPLICATE)
     return JobReport(
@@ -266,7 +265,7 @@ def _escalated(batch: Batch, files: Mapping[int, Kept]) -> Iterator[Escalated]:
         )
 
 
-def _escalations(told: Told | None) -> Iterator[Escalation]:
+def _escalations(told: Statement | None) -> Iterator[Escalation]:
     """An agent that is blocked and does not escalate it says so all the same."""
     if told is None:
         return

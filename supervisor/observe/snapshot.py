@@ -7,7 +7,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from supervisor.flow import saved
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
@@ -123,7 +122,7 @@ def row(batch: Batch, job: Job) -> View:
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
         "ledger_why": (fate.detail or None) if fate else None,
-        "work": [work_entry(batch, job, each) for each in saved.of(job)],
+        "work": [work_entry(batch, job, each) for each in job.kept],
         "doubts": [*job.verdict.doubts, *(fate.doubts if fate else ())],
         "evidence": None if job.verdict.evidence is None else asdict(job.verdict.evidence),
         "attempts": job.attempts,
@@ -143,10 +142,10 @@ def row(batch: Batch, job: Job) -> View:
 
 def work_entry(batch: Batch, job: Job, each: Saved) -> View:
     """What one attempt has brought home or left, and where it is."""
-    agent = {"name": each.agent, "clone": each.clone or None, "reach": saved.reach(each), "has": each.unsaved}
+    agent = {"name": each.agent, "clone": each.clone or None, "reach": each.reach, "has": each.unsaved}
     return {
         "attempt": each.attempt,
-        "ref": saved.ref(batch, job, each) or None,
+        "ref": each.ref(batch.id, job.number) or None,
         "head": each.head or None,
         "commits": each.commits,
         "rescued": each.rescued,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from supervisor.flow import saved
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Job, Saved
 from supervisor.model.ledger import ON_BRANCH, Fate
@@ -63,7 +62,7 @@ def _of_row(row: View) -> Iterator[Piece]:
 
 
 def _of(batch: Batch, job: Job) -> Iterator[Piece]:
-    row, all_of_it = batch.ledger.get(job.number), saved.of(job)
+    row, all_of_it = batch.ledger.get(job.number), job.kept
     merged = row is not None and row.fate in ON_BRANCH
     name = batch.job_id(job.number)
     left = [each for each in all_of_it if each.unsaved or not (merged and each.head == job.brought.head)]

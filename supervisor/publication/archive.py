@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from supervisor.errors import Hostile
-from supervisor.model.publication import Meta, Outcome, Part, Publication, Refusal
+from supervisor.model.publication import Meta, Part, Publication, Refusal, Statement
 from supervisor.publication.rules.outcome import MAX_BYTES, parse_meta, parse_outcome
 from supervisor.publication.rules.tar import Member, members
 
@@ -136,7 +136,7 @@ class _Unpacking:
             refusals=tuple(self.refusals),
         )
 
-    def parsed[T: (Outcome, Meta)](self, name: str, parse: Callable[[bytes], T]) -> T | None:
+    def parsed[T: (Statement, Meta)](self, name: str, parse: Callable[[bytes], T]) -> T | None:
         if name not in self.names:
             self.refuse(Refusal(_PARTS[name], f"{_PARTS[name]}-missing", f"the archive holds no {name}"))
             return None

@@ -15,7 +15,7 @@ from supervisor.publication.archive import unpack
 from supervisor.publication.clone import head_of
 from supervisor.publication.quarantine import Quarantine
 from supervisor.publication.rescuing import RESCUE_SECONDS, Rescuer, rescue_command
-from supervisor.publication.rules.claims import claimed
+from supervisor.publication.rules.outcome import claimed
 
 #: A look at which agents of a host have published.
 LOOK_SECONDS = 15.0

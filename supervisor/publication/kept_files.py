@@ -16,7 +16,7 @@ from supervisor.adapters.layout import PUBLISHED, Layout
 from supervisor.adapters.logs.store import LogStore
 from supervisor.errors import Hostile
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.publication import Outcome
+from supervisor.model.publication import Statement
 from supervisor.publication.rules.outcome import MAX_BYTES, clean, parse_outcome
 from supervisor.transcripts.redact import Open, Redactor
 
@@ -31,13 +31,13 @@ class KeptFiles:
         self._layout, self._redactor, self._logs = layout, redactor, LogStore(layout)
         self._left = most_bytes
 
-    def outcome(self, key: AttemptKey) -> Outcome | None:
+    def outcome(self, key: AttemptKey) -> Statement | None:
         if self._left <= 0:
             return None
         try:
             data = _plain_file(self._published(key) / "outcome.json")
             self._left -= len(data)
-            outcome: Outcome = self._masked(replace(parse_outcome(data), extra={}))
+            outcome: Statement = self._masked(replace(parse_outcome(data), extra={}))
         except (OSError, Hostile):
             return None
         return outcome

@@ -8,6 +8,7 @@ from pathlib import Path
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
 from supervisor.model.job import Job
+from supervisor.model.node import cases_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
 from supervisor.verification.baselines import Baselines, file_of, tests_in
@@ -17,7 +18,6 @@ from supervisor.verification.evidence.facts import refusals
 from supervisor.verification.evidence.inquiry import Inquiry
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.trials.reports import cases_of, function_of
 from supervisor.verification.trials.runs import Run
 from supervisor.verification.trials.trial import Trial
 from supervisor.verification.works import Changes

@@ -11,7 +11,8 @@ import msgspec
 
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Base, Breach, Doubt, FileChange
-from supervisor.verification.rules.policy import Allowed, breaches
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.rules.policy import breaches
 from supervisor.verification.trials.running import run
 
 DEADLINE = 60.0

@@ -20,13 +20,13 @@ from supervisor.adapters.layout import Layout
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
+from supervisor.model.node import cases_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict, Verification
 from supervisor.verification.baselines import Baselines
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.inspecting import Objections, Question, objections
-from supervisor.verification.rules.policy import Allowed, kind_of
-from supervisor.verification.trials.reports import cases_of
+from supervisor.verification.rules.places import Allowed, kind_of
 from supervisor.verification.trials.running import environment
 from supervisor.verification.trials.runs import Run
 from supervisor.verification.trials.trial import Trial, Trials, Unready

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.errors import Hostile
-from supervisor.model.publication import ChangeClaim, Escalation, Outcome, Publication
+from supervisor.model.publication import ChangeClaim, Escalation, Publication, Statement
 from supervisor.publication.archive import Limits, unpack
 from supervisor.publication.rules.outcome import MAX_TEXT, clean, parse_meta, parse_outcome
 
@@ -27,7 +27,7 @@ FIELDS = ["schema_version", "changes", "errored", "blocked", "tests_passing_befo
 outcomes = st.dictionaries(st.sampled_from([*FIELDS, "escalations", "more"]), anything)
 
 
-def parsed(data: bytes) -> Outcome | None:
+def parsed(data: bytes) -> Statement | None:
     try:
         return parse_outcome(data)
     except Hostile:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from immutables import Map
 
-from supervisor.flow.so_far import so_far
+from supervisor.flow.partial import so_far
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.ledger import Fate, LedgerRow
 from tests.adapters.test_github import BRANCH, stage

@@ -21,8 +21,7 @@ from supervisor.launch.prompts import code, fenced, render, values_of
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
-from supervisor.publication.rules.claims import claimed
-from supervisor.publication.rules.outcome import parse_outcome
+from supervisor.publication.rules.outcome import claimed, parse_outcome
 from supervisor.verification.advising import write_advice
 from tests.adapters.agent_clone import PUBLISH, AgentClone, git
 

@@ -7,7 +7,8 @@ import pytest
 from supervisor.model.batch import DENIED
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.rules.policy import Allowed, Breach, breaches
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.rules.policy import Breach, breaches
 from tests.cheats.case import Case
 from tests.cheats.catalog import CHEATS, HONEST
 from tests.cheats.judging import base_of, changes_of

@@ -4,7 +4,8 @@ import pytest
 
 from supervisor.verification.rules.doubts import doubts, standing
 from supervisor.verification.rules.judged import EXECUTABLE, FILE, Base, Doubt, FileChange
-from supervisor.verification.rules.policy import Allowed, breaches
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.rules.policy import breaches
 
 PATH = "tests/test_it.py"
 TEST = f"{PATH}::test_it"

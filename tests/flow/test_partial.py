@@ -6,8 +6,8 @@ import pytest
 
 from supervisor.errors import NoSuchThing, Refused
 from supervisor.flow.batches import unmerged
+from supervisor.flow.partial import so_far
 from supervisor.flow.requests import decide
-from supervisor.flow.so_far import so_far
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import BatchState, Profile

@@ -12,7 +12,8 @@ from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.ledger import Fate
 from supervisor.model.verdict import Verification
 from supervisor.rehearsal import DEFECTS, TARGET
-from supervisor.verification.rules.policy import Allowed, FileChange, breaches, kind_of
+from supervisor.verification.rules.places import Allowed, kind_of
+from supervisor.verification.rules.policy import FileChange, breaches
 from tests.flow.world import World
 
 PATH = "tests/e2e/test_it.py"

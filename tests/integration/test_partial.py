@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.flow.so_far import so_far
+from supervisor.flow.partial import so_far
 from supervisor.model.event import Event, IntegrationEnded, IntegrationStarted, PartialEnded, PartialStarted
 from supervisor.model.job import JobState
 from supervisor.model.ledger import Fate

@@ -8,7 +8,7 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, Launch, Release, Verify
 from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
 from supervisor.model.ledger import Fate, LedgerRow
-from supervisor.model.publication import ChangeClaim, Escalation, Outcome, TestRun
+from supervisor.model.publication import ChangeClaim, Escalation, Statement, TestRun
 from supervisor.model.state import State
 from supervisor.observe.report import History, Report
 from supervisor.observe.report_fold import kept, report
@@ -24,21 +24,21 @@ TESTS = 10
 
 SHARED = Escalation("SHARED_PATTERN", "Every test waits for the prompt.", "They all do.", ("tests/conftest.py",))
 OUTCOMES = {
-    FIXED: Outcome(
+    FIXED: Statement(
         (ChangeClaim("FIX_IMPL", "SUCCEEDED", "The total **was** cut."), ChangeClaim("FIX_TEST", "FAILED", "no")),
         summary="The total was cut off, so the test saw `12` instead of `120`.",
         test_runs=(TestRun("try_1", "red"), TestRun("try_2", "green")),
         escalations=(SHARED,),
     ),
-    IMPROVED: Outcome(
+    IMPROVED: Statement(
         (ChangeClaim("IMPROVE_TEST", "SUCCEEDED", "It checks the exit code."),),
         summary="It checks the exit code, too.",
         escalations=(replace(SHARED, title="every test  waits for the prompt", locations=("tests/test_it.py:3",)),),
     ),
-    CLEAN: Outcome(summary="Nothing to do."),
-    FLAKY: Outcome((ChangeClaim("FIX_TEST", "SUCCEEDED", "A longer wait."),), summary="It raced."),
-    BLOCKED: Outcome(blocked="There is no network here.\nSo the registry can't be asked."),
-    REFUSED: Outcome(
+    CLEAN: Statement(summary="Nothing to do."),
+    FLAKY: Statement((ChangeClaim("FIX_TEST", "SUCCEEDED", "A longer wait."),), summary="It raced."),
+    BLOCKED: Statement(blocked="There is no network here.\nSo the registry can't be asked."),
+    REFUSED: Statement(
         (ChangeClaim("FIX_TEST", "SUCCEEDED", "Skipped."),),
         summary="Skipped the test.",
         escalations=(Escalation("UNCAUGHT_BUG", "Undo loses a line", "See cart.py."),),
@@ -68,10 +68,10 @@ FATES = {
 class Files:
     """What agents have left, by attempt."""
 
-    def __init__(self, outcomes: dict[int, Outcome] | None = None) -> None:
+    def __init__(self, outcomes: dict[int, Statement] | None = None) -> None:
         self.outcomes = OUTCOMES if outcomes is None else outcomes
 
-    def outcome(self, key: AttemptKey) -> Outcome | None:
+    def outcome(self, key: AttemptKey) -> Statement | None:
         return self.outcomes.get(key.job) if key.attempt == 1 else None
 
     def artifacts(self, key: AttemptKey) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from supervisor.model import event as ev
 from supervisor.model.job import INTEGRATOR, Brought, Job, JobState
 from supervisor.model.ledger import HELD_BACK, Fate, LedgerRow
 from supervisor.model.outcome import Outcome
-from supervisor.model.publication import Escalation
-from supervisor.model.publication import Outcome as Told
+from supervisor.model.publication import Escalation, Statement
 from supervisor.observe.report import History, Report, Spent, as_data
 from supervisor.observe.report_fold import kept, report
 from supervisor.observe.report_history import history, rebuilt
@@ -208,7 +207,9 @@ def test_without_events_the_batch_itself_is_enough() -> None:
 
 
 def test_agents_words_are_bounded() -> None:
-    loud = Told(summary="x" * 20_000, escalations=tuple(Escalation("k" * 9, "t" * 300, "d" * 20_000) for _ in "ab"))
+    loud = Statement(
+        summary="x" * 20_000, escalations=tuple(Escalation("k" * 9, "t" * 300, "d" * 20_000) for _ in "ab")
+    )
     report = a_night().report(Files({CLEAN: loud, BLOCKED: loud, FLAKY: loud}))
     assert max(len(job.summary) for job in report.jobs) == 4_000
     assert (len(report.escalations), len(report.escalations[0].detail)) == (1, 4_000)
@@ -224,7 +225,7 @@ def test_the_integrator_is_told_of_and_is_none_of_the_jobs() -> None:
     assert night.sealed is not None
     asked = Job(INTEGRATOR, "", JobState.DONE, attempts=1, outcome=Outcome.IMPROVED, brought=Brought(head=HEAD))
     batch = replace(night.sealed, integrator=asked)
-    word = Told(summary="Two fixes were one.", escalations=(Escalation("BLOCKER", "The fixtures race."),))
+    word = Statement(summary="Two fixes were one.", escalations=(Escalation("BLOCKER", "The fixtures race."),))
     found = kept(Files({INTEGRATOR: word}), batch)
     made = report(batch, History(), found, night.world.now)
     assert made.integrator is not None

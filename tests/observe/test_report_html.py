@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from supervisor.model.publication import ChangeClaim, Escalation, Outcome, TestRun
+from supervisor.model.publication import ChangeClaim, Escalation, Statement, TestRun
 from supervisor.observe.report import JobReport, Report
 from supervisor.observe.report_html import TAGS, html, markdown
 from tests.observe.night import BLOCKED, DOUBT, FIXED, OUTCOMES, REFUSED, Files, Night, a_night
@@ -91,7 +91,7 @@ def written(folder: Path, report: Report) -> Path:
 
 def hostile() -> Report:
     """Whatever an agent can say, it says in the worst way; so do the names of tests and of files."""
-    evil = Outcome(
+    evil = Statement(
         (ChangeClaim(EVIL[0], "SUCCEEDED", ALL_EVIL),),
         summary=ALL_EVIL,
         test_runs=(TestRun(EVIL[1], ALL_EVIL),),

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from supervisor.integration.review.offer import MOST_BODY, Superseded, body, defused, marked, title
-from supervisor.model.publication import Escalation, Outcome
+from supervisor.model.publication import Escalation, Statement
 from tests.observe.night import FIXED, OUTCOMES, REFUSED, Files, a_night
 
 TITLE = "agent-supervisor overnight 2025-01-15: 1 fixed, 1 improved, 1 of these not merged, 3 escalated"
@@ -70,7 +70,7 @@ def test_the_body_says_what_is_on_the_branch_and_what_is_not() -> None:
 
 @pytest.mark.parametrize("words", EVIL)
 def test_what_agents_say_calls_nobody_and_closes_nothing(words: str) -> None:
-    told = Outcome(summary=words, escalations=(Escalation(words, words, words + " more"),))
+    told = Statement(summary=words, escalations=(Escalation(words, words, words + " more"),))
     night = a_night()
     report = night.report(Files(OUTCOMES | {FIXED: told, REFUSED: told}))
     report = replace(report, jobs=tuple(replace(job, test=f"t.py::t[{words}]") for job in report.jobs))
@@ -89,7 +89,7 @@ def test_words_are_one_line(words: str) -> None:
 
 
 def test_a_body_is_never_longer_than_it_may_be() -> None:
-    loud = Outcome(
+    loud = Statement(
         summary="*" * 20_000,
         escalations=tuple(Escalation("KIND", f"{n} " + "#" * 290, "_" * 20_000) for n in range(50)),
     )

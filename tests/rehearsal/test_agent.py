@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.agents.rehearsal import sharpened
-from supervisor.publication.rules.claims import claimed
-from supervisor.publication.rules.outcome import parse_outcome
+from supervisor.publication.rules.outcome import claimed, parse_outcome
 from supervisor.rehearsal import AGENT
 from supervisor.rehearsal.generate import generate
 from tests.rehearsal.stage import KNOWN, SEEDS, Stage, failures, git

@@ -9,7 +9,7 @@ when the test worker ends, so do the zygote and all its programs.
 
 Some starts are no fork, because the caller becomes the real program: with another character encoding, with a variable
 that Python itself reads when it starts, with descriptors that systemd passes, or with a closed standard stream.
-And some things are not there in a fork: the controlling terminal (the standard streams are the terminal all the same),
+Some things are not there in a fork: the controlling terminal (the standard streams are the terminal all the same),
 the process group of the caller, its process id, SIGSTOP. A test that is about those starts the real program.
 """
 

@@ -10,18 +10,18 @@ from supervisor.model.change import Change
 from supervisor.model.job import Job
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
-from supervisor.model.publication import ChangeClaim
-from supervisor.model.publication import Outcome as Report
+from supervisor.model.publication import ChangeClaim, Statement
 from supervisor.model.verdict import UNPROVEN
-from supervisor.verification.rules.policy import Allowed, kind_of, may_edit
+from supervisor.verification.rules.places import Allowed, kind_of
+from supervisor.verification.rules.policy import may_edit
 
 SUCCESSES = frozenset({Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN})
 
 
-def work_of(batch: Batch, job: Job, report: Report | None, changes: Sequence[Change]) -> Work:
+def work_of(batch: Batch, job: Job, report: Statement | None, changes: Sequence[Change]) -> Work:
     """`report` None: it can't be read any more, and the commits speak for themselves."""
     if report is None:
-        report = Report(tuple(ChangeClaim(change.kind, "SUCCEEDED") for change in changes))
+        report = Statement(tuple(ChangeClaim(change.kind, "SUCCEEDED") for change in changes))
     kinds = {change.sha: kind_of(change.kind, change.paths, job.test) for change in changes}
     relabelled = {change.kind: kinds[change.sha] for change in changes if kinds[change.sha] != change.kind}
     claims = {claim.kind: claim for claim in report.changes}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from supervisor.model.change import Change
 from supervisor.model.ledger import Fate
-from supervisor.model.publication import Outcome
+from supervisor.model.publication import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Work:
 def brought(
     job: int,
     test: str,
-    report: Outcome,
+    report: Statement,
     changes: tuple[Change, ...],
     *,
     rejected: str = "",

@@ -12,7 +12,8 @@ from typing import Literal, NoReturn
 import msgspec
 
 from supervisor.errors import Hostile
-from supervisor.model.publication import ChangeClaim, Escalation, Meta, Outcome, TestRun
+from supervisor.model.outcome import Outcome
+from supervisor.model.publication import ChangeClaim, Escalation, Meta, Statement, TestRun
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 16
@@ -35,12 +36,12 @@ def clean(text: str, most: int = MAX_TEXT) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def parse_outcome(data: bytes) -> Outcome:
+def parse_outcome(data: bytes) -> Statement:
     said = _decode(data, "outcome")
     if said.get("schema_version", 1) != 1:
         _refuse("outcome-version", "the outcome has a schema_version other than 1")
     reader = _Reader(said)
-    return Outcome(
+    return Statement(
         changes=_changes(said.get("changes")),
         errored=reader.flag("errored") or False,
         blocked=reader.deciding_text("blocked"),
@@ -175,3 +176,21 @@ class _Reader:
             self.read.add(name)
             return tuple(build(one) for one in (value or [])[:MAX_ITEMS])
         return ()
+
+
+def claimed(report: Statement, commits: int) -> tuple[Outcome, str]:
+    """The outcome that is claimed, and one sentence on it. What was claimed and not committed is no work."""
+    if report.blocked:
+        return Outcome.BLOCKED, report.blocked
+    if report.errored:
+        return Outcome.FAILED, report.summary or "the agent gave up"
+    kinds = report.succeeded_kinds
+    if kinds and not commits:
+        return Outcome.FAILED, f"claims {', '.join(kinds)} and has committed nothing"
+    if any(kind.startswith("FIX_") for kind in kinds):
+        return Outcome.FIXED, report.summary
+    if kinds:
+        return Outcome.IMPROVED, report.summary
+    if report.tests_passing_after is False:
+        return Outcome.FAILED, report.summary or "its test still fails"
+    return Outcome.CLEAN, report.summary

@@ -4,7 +4,8 @@ test's place, pytest set up otherwise, modules that stand before others. Each is
 import sys
 from collections.abc import Iterator, Mapping
 
-from supervisor.verification.trials.reports import Case, Session, cases_of, function_of
+from supervisor.model.node import cases_of, function_of
+from supervisor.verification.trials.reports import Case, Session
 from supervisor.verification.trials.runs import Run
 
 

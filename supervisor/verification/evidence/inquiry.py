@@ -16,7 +16,7 @@ from supervisor.model.evidence import Necessity, Reach, Strength
 from supervisor.model.job import Job
 from supervisor.verification.evidence.contents import Contents, contents, put
 from supervisor.verification.evidence.seen import Seen, read_seen
-from supervisor.verification.rules.policy import is_test_path, kind_of
+from supervisor.verification.rules.places import is_test_path, kind_of
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Trial
 

@@ -3,9 +3,9 @@
 Its drastic faults are those of what it reaches itself.
 """
 
+from supervisor.model.node import cases_of, function_of
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.strength import FEWEST, troubles_of
-from supervisor.verification.trials.reports import cases_of, function_of
 from supervisor.verification.trials.runs import Run
 
 #: so many new tests are looked at

@@ -5,9 +5,9 @@ and only the test differs. Else it runs at the base.
 """
 
 from supervisor.model.evidence import Reach
+from supervisor.model.node import cases_of
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.seen import Seen, ranges
-from supervisor.verification.trials.reports import cases_of
 
 MOST_PLACES = 20
 MOST_FILES = 50

@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import pygit2
 
-from supervisor.verification.rules.policy import Allowed, may_edit
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.rules.policy import may_edit
 
 #: files that hold nothing but pytest's settings, and files of which a part does
 _WHOLE = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}

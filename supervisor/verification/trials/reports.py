@@ -115,20 +115,6 @@ class Report:
     is_forged: bool = False
 
 
-def function_of(node: str) -> str:
-    """A node id without its parameters."""
-    path, sep, inside = node.partition("::")
-    return path + sep + inside.partition("[")[0]
-
-
-def cases_of[T](cases: Mapping[str, T], node: str) -> dict[str, T]:
-    """The cases of a node: itself, or all of its function, class, file or folder."""
-    if node in cases:
-        return {node: cases[node]}
-    inside = (f"{node}::", f"{node.rstrip('/')}/")
-    return {each: case for each, case in cases.items() if function_of(each) == node or each.startswith(inside)}
-
-
 def read(heard: Heard, checkout: Path) -> Report:
     """Blocking: run it in a thread."""
     return _Reading(heard, checkout.resolve()).report()

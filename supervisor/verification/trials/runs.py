@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from supervisor.model.node import cases_of
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.trials.reports import Case, Report, Session, cases_of
+from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
 #: how `timeout` says that it ended a program; the second one a program that is killed says as well

@@ -21,7 +21,7 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.launch.contract import run_command
 from supervisor.model.batch import Batch
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.rules.policy import Allowed
+from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.caches import Caches
 from supervisor.verification.trials.likeness import Places, Spoken, environment_of
 from supervisor.verification.trials.preparing import Base, remove_bytecode, stamp_of

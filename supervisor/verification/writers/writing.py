@@ -24,12 +24,12 @@ from supervisor.errors import Hostile
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
+from supervisor.model.node import cases_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict, Verification
 from supervisor.publication.rules.outcome import clean, parse_outcome
 from supervisor.verification.inspecting import Question, inspect
-from supervisor.verification.rules.policy import Allowed
-from supervisor.verification.trials.reports import cases_of
+from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.running import environment
 from supervisor.verification.trials.runs import Run
 from supervisor.verification.trials.trial import Trial, Trials, Unready

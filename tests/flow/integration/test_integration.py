@@ -14,7 +14,7 @@ from supervisor.integration.rules.ranking import planned, rejection, reordered
 from supervisor.integration.rules.work import Evidence, Picked, Work, brought
 from supervisor.model.change import Change
 from supervisor.model.ledger import Fate
-from supervisor.model.publication import ChangeClaim, Outcome
+from supervisor.model.publication import ChangeClaim, Statement
 
 KINDS = ["FIX_IMPL", "FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC", ""]
 flags = st.booleans() | st.none()
@@ -236,11 +236,11 @@ def test_a_duplicate_is_credited_where_it_was_done() -> None:
 def test_a_report_becomes_work() -> None:
     """A commit that no claim covers goes in with the others; commits without any claim don't."""
     claims = (ChangeClaim("FIX_IMPL", "SUCCEEDED", "done"), ChangeClaim("DOC", "FAILED", "no"))
-    report = Outcome(claims, tests_passing_before=False, tests_passing_after=True)
+    report = Statement(claims, tests_passing_before=False, tests_passing_after=True)
     changes = (change(kind="FIX_IMPL"), change(kind="DOC"), change(kind="FIX_TEST"))
     work = brought(1, "t", report, changes, evidence=Evidence(True, 2, 2))
     assert [bool(rejection(work, one)) for one in changes] == [False, True, False]
     assert work.summaries["FIX_IMPL"] == "done"
     assert rejection(brought(1, "t", report, changes, rejected="flaky"), changes[0]) == "flaky"
-    assert rejection(brought(1, "t", Outcome(), changes), changes[0]) == "its agent claims no change"
-    assert brought(1, "t", Outcome(), ()).rejected == ""
+    assert rejection(brought(1, "t", Statement(), changes), changes[0]) == "its agent claims no change"
+    assert brought(1, "t", Statement(), ()).rejected == ""
