@@ -44,6 +44,11 @@ BREAKS = {
         Break("supervisor.flow", "supervisor.ports"),
         Break("supervisor.model", "supervisor.flow"),
         Break("supervisor.errors", "supervisor.model"),
+        Break("supervisor.adapters", "supervisor.rehearsal"),
+        Break("supervisor.paths", "supervisor.settings"),
+        Break("supervisor.ports", "supervisor.transcripts"),
+        Break("supervisor.transcripts", "supervisor.kinds"),
+        Break("supervisor.kinds", "supervisor.observe"),
     ],
     "The core and the rules of each stage do no I/O and read no clock": [
         Break("supervisor.model", "os"),
