@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.errors import Misconfigured, NoSuchThing
+from supervisor.kinds import KINDS
 from supervisor.model.event import PoolSpec
 from supervisor.settings import Settings, load, origins, pool_specs, resolve
 
@@ -218,3 +219,19 @@ def test_an_inherited_integrate_at_is_replaced_as_a_whole(tmp_path: Path) -> Non
     )
     assert resolve(settings, "a").integrate_after_seconds == 7200
     assert (resolve(settings, "b").integrate_share, resolve(settings, "b").integrate_after_seconds) == (0.5, 0)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_profile_has_the_arguments_of_its_own_kind(tmp_path: Path, name: str) -> None:
+    """Those that it inherits are for another one."""
+    said = '[profiles.default]\nagent_args = ["--of-claude"]\n'
+    said += f'[profiles.other]\ninherits = "default"\nagent = "{name}"\ncommand = ["x"]\n'
+    args = ("--of-claude",) if name == "claude" else KINDS[name].args
+    assert resolve(loaded(tmp_path, said), "other").agent_args == args
+
+
+def test_what_is_inherited_of_the_same_kind_stays(tmp_path: Path) -> None:
+    said = '[profiles.base]\nagent = "codex"\nagent_args = ["--mine"]\n[profiles.between]\ninherits = "base"\n'
+    said += '[profiles.last]\ninherits = "between"\nagent = "codex"\n'
+    settings = loaded(tmp_path, said)
+    assert [resolve(settings, name).agent_args for name in ("between", "last")] == [("--mine",)] * 2

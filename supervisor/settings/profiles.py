@@ -2,6 +2,7 @@
 
 import os
 from difflib import get_close_matches
+from functools import reduce
 from typing import Any
 
 from supervisor.errors import Misconfigured, NoSuchThing
@@ -33,7 +34,7 @@ def resolve(settings: Settings, name: str) -> Profile:
 
 def _inherited(settings: Settings, name: str) -> ProfileTable:
     chain: list[str] = []
-    values: dict[str, Any] = {}
+    said: list[dict[str, Any]] = []
     while name:
         if name in chain:
             raise Misconfigured(
@@ -43,15 +44,18 @@ def _inherited(settings: Settings, name: str) -> ProfileTable:
         if table is None and name != "default":
             raise _no_profile(settings, name, chain)
         table = table or ProfileTable()
-        values = _over(table.model_dump(exclude_unset=True), values)
+        said.append(table.model_dump(exclude_unset=True))
         chain.append(name)
         name = table.inherits
-    return ProfileTable.model_validate(values)
+    return ProfileTable.model_validate(reduce(_over, reversed(said)))
 
 
 def _over(inherited: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Own values win; the variables of `env` are inherited one by one."""
     env = {**inherited.get("env", {}), **own.get("env", {})}
+    was = inherited.get("agent", ProfileTable().agent)
+    if own.get("agent", was) != was:
+        inherited = {key: value for key, value in inherited.items() if key != "agent_args"}  # of another kind
     return inherited | own | ({"env": env} if env else {})
 
 
