@@ -28,6 +28,7 @@ from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.transcripts.redact import Redactor
+from supervisor.tasks import beside
 
 WRITER = """
 import json, sys, time
@@ -114,10 +115,15 @@ async def at_full_speed(logs: AgentLogs, files: list[Path], written: int) -> dic
 
 
 async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str, float]:
-    device = MemoryAgents(folder)
-    logs = AgentLogs(
-        Layout(folder), device, Redactor(["the-daemon's-own-secret", "another one of its secrets"]), Panes({})
-    )
+    async with beside() as tasks:
+        device, redactor = MemoryAgents(folder), Redactor(["the-daemon's-own-secret", "another one of its secrets"])
+        logs = AgentLogs(Layout(folder), device, redactor, Panes({}), tasks)
+        return await measured(folder, device, logs, agents, rate, seconds)
+
+
+async def measured(
+    folder: Path, device: MemoryAgents, logs: AgentLogs, agents: int, rate: int, seconds: float
+) -> dict[str, float]:
     watched = attempts(agents, "rate")
     files = [device.state_dir(a.agent_id) / "events" / "run" / "events.jsonl" for a in watched.values()]
     for file in files:

@@ -1,16 +1,17 @@
 """The one module that knows everyone: settings become devices, devices become a daemon."""
 
-import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+import anyio
 import structlog
+from anyio import CancelScope
 
 from supervisor import __version__
 from supervisor.adapters.clearing import RoomForMore
@@ -51,6 +52,8 @@ from supervisor.publication.kept_files import KeptFiles
 from supervisor.publication.quarantine import Quarantine
 from supervisor.settings import Settings, pool_specs, resolve, shown
 from supervisor.transcripts.redact import of_this_process
+from supervisor.tasks import beside
+from supervisor.threads import in_thread
 from supervisor.verification.advising import write_advice
 from supervisor.verification.judge import opened_judge
 from supervisor.verification.trials.trial import Trials
@@ -72,27 +75,40 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
         agents = await open_agents(mngr)
         store = GitStore(settings.state_dir)
         await store.recover()
-        logs = AgentLogs(layout, agents, of_this_process(credentials_directory()), Panes(mngr.environment()))
         try:
-            yield Devices(
-                journal=journal,
-                agents=agents,
-                store=store,
-                signs=TmuxSigns(mngr.environment()),
-                orders=ContractOrders(layout, journal.installation, credentials_directory(), write_advice),
-                collector=WorkCollector(agents, Quarantine(store), layout),
-                judge=await opened_judge(store, layout, settings.verify_slots),
-                integrator=_integrator(settings, store, layout),
-                logs=logs,
-                clearing=_clearing(settings, layout, journal, agents),
-                seal=seal,
-                leftovers=end_creates,
-                mngr=mngr.by_hand,
-            )
+            async with beside() as following:
+                redactor, panes = of_this_process(credentials_directory()), Panes(mngr.environment())
+                logs = AgentLogs(layout, agents, redactor, panes, following)
+                try:
+                    yield await _devices(settings, layout, journal, agents, store, logs)
+                finally:
+                    with CancelScope(shield=True):
+                        await logs.close()
         finally:
-            await logs.close()
-            await agents.close()
-            await journal.close()
+            with CancelScope(shield=True):
+                await agents.close()
+                await journal.close()
+
+
+async def _devices(
+    settings: Settings, layout: Layout, journal: Journal, agents: Agents, store: GitStore, logs: AgentLogs
+) -> Devices:
+    mngr = mngr_settings(settings)
+    return Devices(
+        journal=journal,
+        agents=agents,
+        store=store,
+        signs=TmuxSigns(mngr.environment()),
+        orders=ContractOrders(layout, journal.installation, credentials_directory(), write_advice),
+        collector=WorkCollector(agents, Quarantine(store), layout),
+        judge=await opened_judge(store, layout, settings.verify_slots),
+        integrator=_integrator(settings, store, layout),
+        logs=logs,
+        clearing=_clearing(settings, layout, journal, agents),
+        seal=seal,
+        leftovers=end_creates,
+        mngr=mngr.by_hand,
+    )
 
 
 def _clearing(settings: Settings, layout: Layout, journal: Journal, agents: Agents) -> Clearing:
@@ -155,12 +171,12 @@ class Configuration:
 
     async def reload(self, loop: Loop) -> bool:
         """Whether anything is new. Raises Misconfigured, and the last good one stays."""
-        new = await asyncio.to_thread(self._load)
+        new = await in_thread(self._load)
         fixed = {"state_dir", "socket", "mngr", "github", "keep"}
         if new.model_dump(include=fixed) != self.settings.model_dump(include=fixed):
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings
-        self.settings, self._sources = new, await asyncio.to_thread(self._named)
+        self.settings, self._sources = new, await in_thread(self._named)
         events = await loop.inbox.ask(Configure(pool_specs(new)))
         log.info("configuration reloaded", changed=changed)
         return changed or bool(events)
@@ -173,25 +189,27 @@ def run(
     settings: Settings, load: Callable[[], Settings], origins: Origins = dict, *, accept_older: bool = False
 ) -> int:
     """Until a signal says stop. `load` reads the configuration again, `origins` where its values come from."""
-    return asyncio.run(_run(settings, load, origins, accept_older=accept_older))
+    return anyio.run(partial(_run, settings, load, origins, accept_older=accept_older))
 
 
 async def _run(settings: Settings, load: Callable[[], Settings], origins: Origins, *, accept_older: bool) -> int:
     systemd = Systemd()
     async with opened(settings, accept_older=accept_older) as devices:
-        supervisor = daemon(settings, devices)
-        running = asyncio.create_task(supervisor.run())
-        ready = asyncio.create_task(supervisor.ready.wait())
-        await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
-        ready.cancel()
-        if not running.done():
-            await _served(Configuration(settings, load, origins), devices, supervisor, running, systemd)
-        await running
+        supervisor, ended = daemon(settings, devices), anyio.Event()
+        async with beside() as tasks:
+            tasks.start_soon(_running, supervisor, ended)
+            await supervisor.ready.wait()
+            await _served(Configuration(settings, load, origins), devices, supervisor, ended, systemd)
     return 0
 
 
+async def _running(supervisor: Daemon, ended: anyio.Event) -> None:
+    await supervisor.run()
+    ended.set()
+
+
 async def _served(
-    configuration: Configuration, devices: Devices, supervisor: Daemon, running: asyncio.Task[None], systemd: Systemd
+    configuration: Configuration, devices: Devices, supervisor: Daemon, ended: anyio.Event, systemd: Systemd
 ) -> None:
     """The API, signals and signs of life, for as long as the daemon runs."""
     stream, layout = Stream(devices.journal), Layout(configuration.settings.state_dir)
@@ -199,46 +217,37 @@ async def _served(
     supervisor.loop.watch(narrate)
     disk = DiskUse(configuration.settings.state_dir)
     facts: dict[str, Any] = {"version": __version__, "state_dir": str(configuration.settings.state_dir)}
-    elsewhere = Elsewhere(layout)
-    desk = Desk(
-        state=lambda: supervisor.loop.state,
-        ask=supervisor.loop.inbox.ask,
-        journal=devices.journal,
-        store=devices.store,
-        stream=stream,
-        logs=devices.logs,
-        files=lambda: KeptFiles(layout, of_this_process(credentials_directory())),
-        profile=configuration.profile,
-        reload=lambda: configuration.reload(supervisor.loop),
-        facts=facts,
-        configuration=configuration.shown,
-        proposal=partial(read_proposal, Layout(configuration.settings.state_dir)),
-        problems=lambda: supervisor.watch.problems,
-        strays=lambda: supervisor.watch.strays.left_alone,
-        disk=lambda: disk.known,
-        branches=elsewhere,
-    )
-    async with _closing(elsewhere), serving(desk, configuration.settings.socket):
-        with _signals(supervisor, configuration, systemd):
-            systemd.ready(status_line(supervisor.loop.state))
-            log.info("ready", socket=str(configuration.settings.socket), agents=len(supervisor.loop.state.attempts))
-            doing = [beat(supervisor, systemd), _mngr_facts(devices.agents, facts), disk.watch()]
-            if systemd.is_service:
-                doing.append(_warn_of_shared_fate(configuration.settings))
-            beside = [asyncio.create_task(each) for each in doing]
-            try:
-                await running
-            finally:
-                for task in beside:
-                    task.cancel()
-
-
-@asynccontextmanager
-async def _closing(elsewhere: Elsewhere) -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        await elsewhere.close()
+    async with beside() as making:
+        desk = Desk(
+            state=lambda: supervisor.loop.state,
+            ask=supervisor.loop.inbox.ask,
+            journal=devices.journal,
+            store=devices.store,
+            stream=stream,
+            logs=devices.logs,
+            files=lambda: KeptFiles(layout, of_this_process(credentials_directory())),
+            profile=configuration.profile,
+            reload=lambda: configuration.reload(supervisor.loop),
+            facts=facts,
+            configuration=configuration.shown,
+            proposal=partial(read_proposal, layout),
+            problems=lambda: supervisor.watch.problems,
+            strays=lambda: supervisor.watch.strays.left_alone,
+            disk=lambda: disk.known,
+            branches=Elsewhere(layout, making),
+        )
+        async with serving(desk, configuration.settings.socket), beside() as tasks:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+                systemd.ready(status_line(supervisor.loop.state))
+                agents = len(supervisor.loop.state.attempts)
+                log.info("ready", socket=str(configuration.settings.socket), agents=agents)
+                tasks.start_soon(_obey, signals, supervisor, configuration, systemd)
+                tasks.start_soon(beat, supervisor, systemd)
+                tasks.start_soon(_mngr_facts, devices.agents, facts)
+                tasks.start_soon(disk.watch)
+                if systemd.is_service:
+                    tasks.start_soon(_warn_of_shared_fate, configuration.settings)
+                await ended.wait()
 
 
 async def _mngr_facts(agents: Agents, facts: dict[str, Any]) -> None:
@@ -257,32 +266,21 @@ async def _warn_of_shared_fate(settings: Settings) -> None:
         log.warning("local agents would end with this service: their tmux server is not outside of it", hint=hint)
 
 
-@contextmanager
-def _signals(supervisor: Daemon, configuration: Configuration, systemd: Systemd) -> Iterator[None]:
+async def _obey(
+    signals: AsyncIterator[signal.Signals], supervisor: Daemon, configuration: Configuration, systemd: Systemd
+) -> None:
     """TERM and INT detach, HUP reads the configuration again."""
-    loop = asyncio.get_running_loop()
-    reloads: set[asyncio.Task[None]] = set()
+    async with anyio.create_task_group() as reloads:
+        async for number in signals:
+            if number == signal.SIGHUP:
+                reloads.start_soon(_reload, configuration, supervisor)
+            else:
+                systemd.stopping()
+                supervisor.stop()
 
-    def stop() -> None:
-        systemd.stopping()
-        supervisor.stop()
 
-    async def reload() -> None:
-        try:
-            await configuration.reload(supervisor.loop)
-        except SupervisorError as error:
-            log.error("configuration not reloaded: the last good one stays", why=error.message, hint=error.hint)
-
-    def reload_soon() -> None:
-        task = loop.create_task(reload())
-        reloads.add(task)
-        task.add_done_callback(reloads.discard)
-
-    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload_soon}
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
+async def _reload(configuration: Configuration, supervisor: Daemon) -> None:
     try:
-        yield
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
+        await configuration.reload(supervisor.loop)
+    except SupervisorError as error:
+        log.error("configuration not reloaded: the last good one stays", why=error.message, hint=error.hint)

@@ -4,7 +4,6 @@ Only sealed batches are touched. The checkout that a batch's agents started from
 our repository when it is wanted. It stays while a worktree borrows from it, as those of kept agents may.
 """
 
-import asyncio
 import json
 import math
 import shutil
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anyio import Lock
+
 from supervisor.adapters.disk import size_of
 from supervisor.adapters.git import housekeeping
 from supervisor.adapters.kept_agents import Kept, KeptAgents
@@ -21,6 +22,7 @@ from supervisor.adapters.layout import Layout
 from supervisor.errors import DeviceFailed
 from supervisor.flow.retention import DAY, Ended, Going, Limits, Remains, going, is_missed, next_look
 from supervisor.ports import Cleared, Journal, SealedBatch
+from supervisor.threads import at_length, in_thread
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class RoomForMore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._layout, self._journal, self._kept, self._limits, self._clock = layout, journal, kept, limits, clock
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time = Lock()
 
     async def clear(self) -> Cleared:
         async with self._one_at_a_time:
@@ -65,7 +67,7 @@ class RoomForMore:
 
     async def _clear(self) -> Cleared:
         stock, done, now = await self._stock(), _Done(), self._clock()
-        size, _ = await asyncio.to_thread(size_of, self._layout.state_dir)
+        size, _ = await at_length(size_of, self._layout.state_dir)
         due = going(stock.remains, size, self._limits, now)
         kept = await self._kept.all() if due else Kept()
         done.problems += kept.problems
@@ -80,16 +82,14 @@ class RoomForMore:
     async def _stock(self) -> _Stock:
         """Also drops what every sealed batch has left over: the checkouts that its agents started from."""
         stock = _Stock()
-        for bare in await asyncio.to_thread(self._bares):
+        for bare in await in_thread(self._bares):
             for batch, refs in (await housekeeping.refs_by_batch(bare)).items():
                 stock.refs.setdefault(batch, {})[bare] = refs
-        folders = await asyncio.to_thread(self._folders)
+        folders = await in_thread(self._folders)
         for batch in sorted({*folders, *stock.refs}):
             if (sealed := await self._journal.sealed_batch(batch)) is None:
                 continue
-            size = (
-                await asyncio.to_thread(_without_checkouts, self._layout.batch(batch)) if batch in folders else None
-            )
+            size = await at_length(_without_checkouts, self._layout.batch(batch)) if batch in folders else None
             stock.sealed[batch] = sealed
             stock.remains.append(Remains(batch, sealed.finished_at, size))
         return stock
@@ -114,7 +114,7 @@ class RoomForMore:
                 elif not someone_stays:
                     await housekeeping.drop(bare, [name for name in names if name not in missed])
                 done.lighter.add(bare)
-            await asyncio.to_thread(_remove, self._layout.batch(batch))
+            await at_length(_remove, self._layout.batch(batch))
         except (DeviceFailed, OSError) as failed:
             done.problems.append(f"batch {batch} can't be cleared away: {failed}")
             return
@@ -141,9 +141,9 @@ class RoomForMore:
             await self._journal.forget(min([before, *(each.finished_at for each in left)]))
 
     async def _maintain(self, done: _Done) -> None:
-        for bare in await asyncio.to_thread(self._bares):
+        for bare in await in_thread(self._bares):
             try:
-                if bare in done.lighter or await asyncio.to_thread(housekeeping.has_many_packs, bare):
+                if bare in done.lighter or await in_thread(housekeeping.has_many_packs, bare):
                     await housekeeping.maintain(bare)
             except DeviceFailed as failed:
                 done.problems.append(failed.message)

@@ -1,12 +1,15 @@
 """How much room the state takes: counted in a thread, for so long and no longer."""
 
-import asyncio
 import os
 import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from anyio import sleep
+
+from supervisor.threads import at_length
 
 #: what is counted by then is the answer
 COUNT_SECONDS = 20.0
@@ -61,7 +64,7 @@ class DiskUse:
     async def watch(self) -> None:
         while True:
             try:
-                self._last = await asyncio.to_thread(measure, self._state_dir)
+                self._last = await at_length(measure, self._state_dir)
             except OSError:
                 self._last = None
-            await asyncio.sleep(EVERY_SECONDS)
+            await sleep(EVERY_SECONDS)

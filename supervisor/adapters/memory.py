@@ -1,10 +1,14 @@
 """The `Agents` port without a mngr: agents are values in memory, only their state directories are on disk."""
 
-import asyncio
+import math
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+
+import anyio.lowlevel
+from anyio import create_memory_object_stream, sleep_forever
+from anyio.streams.memory import MemoryObjectSendStream
 
 from supervisor.errors import MngrFailed
 from supervisor.ports import (
@@ -33,7 +37,7 @@ class MemoryAgents:
         self._agents: dict[str, SeenAgent] = {}
         self._down: set[str] = set()
         self._failures: list[tuple[str, MngrFailed]] = []
-        self._watchers: set[asyncio.Queue[SeenAgent | None]] = set()
+        self._watchers: set[MemoryObjectSendStream[SeenAgent]] = set()
         self.orders: dict[str, AgentOrder] = {}
         self.messages: list[tuple[str, str]] = []
         #: every verb asked for, in order
@@ -130,15 +134,16 @@ class MemoryAgents:
         self._put(replace(agent, labels={**agent.labels, **labels}))
 
     async def observe(self) -> AsyncIterator[SeenAgent]:
-        queue: asyncio.Queue[SeenAgent | None] = asyncio.Queue()
+        sender, heard = create_memory_object_stream[SeenAgent](math.inf)
         for agent in self._agents.values():
-            queue.put_nowait(agent)
-        self._watchers.add(queue)
-        try:
-            while agent_or_end := await queue.get():
-                yield agent_or_end
-        finally:
-            self._watchers.discard(queue)
+            sender.send_nowait(agent)
+        self._watchers.add(sender)
+        with sender, heard:
+            try:
+                async for agent in heard:
+                    yield agent
+            finally:
+                self._watchers.discard(sender)
 
     async def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
         await self._known("follow", address)
@@ -146,7 +151,7 @@ class MemoryAgents:
             for line in path.read_bytes().splitlines():
                 yield line
         if forever:
-            await asyncio.Event().wait()
+            await sleep_forever()
 
     def state_dir(self, agent_id: str) -> Path:
         return self._root / "agents" / agent_id
@@ -157,7 +162,7 @@ class MemoryAgents:
 
     async def close(self) -> None:
         for watcher in self._watchers:
-            watcher.put_nowait(None)
+            watcher.close()
 
     def _put(self, agent: SeenAgent) -> None:
         self._agents[agent.address.agent_id] = agent
@@ -165,7 +170,7 @@ class MemoryAgents:
 
     def _tell(self, agent: SeenAgent) -> None:
         for watcher in self._watchers:
-            watcher.put_nowait(agent)
+            watcher.send_nowait(agent)
 
     def _fail_if_told(self, verb: str) -> None:
         told = next((f for f in self._failures if f[0] == verb), None)
@@ -175,7 +180,7 @@ class MemoryAgents:
 
     async def _begin(self, verb: str, provider: str) -> None:
         self.calls.append(verb)
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self._fail_if_told(verb)
         if provider in self._down:
             raise MngrFailed(f"{provider} can't be reached.", reason="provider")

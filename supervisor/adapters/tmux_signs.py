@@ -4,12 +4,12 @@ mngr types an agent's command into a shell in a pane; when that shell has no chi
 has only just been started may not have come to it yet, so a program that was never seen gets some patience.
 """
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from supervisor.adapters.private_tmux import PrivateTmux
+from supervisor.adapters.process import run
 
 #: A program that was never seen alive is missed only after this long.
 PATIENCE_SECONDS = 1.5
@@ -59,23 +59,10 @@ class TmuxSigns:
     async def _ask(self, *words: str) -> str | None:
         """What the server says, which is nothing when there is none; None: can't tell."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._tmux.argv(*words),
-                env=self._environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-        except OSError:
+            done = await run(self._tmux.argv(*words), env=self._environment, timeout=DEADLINE_SECONDS, grace=0.0)
+        except OSError:  # it can't be started, or does not answer
             return None
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                output, _ = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            return None
-        return output.decode(errors="replace")
+        return done.out.decode(errors="replace")
 
 
 def _control_group(pid: str) -> str:

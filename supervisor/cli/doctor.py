@@ -119,13 +119,15 @@ def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
 
 def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
     """By what the processes of a verification are ended."""
+    from anyio import run
+
     from supervisor.verification.trials.running import means_here
 
     said = {
         "namespace": "what a verification starts lives in a namespace of its own and ends with it",
         "subreaper": "no pid namespace can be made here: what a verification starts is looked for and ended",
     }
-    yield Finding("processes", "ok", said[means_here()])
+    yield Finding("processes", "ok", said[run(means_here)])
 
 
 def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:

@@ -1,11 +1,11 @@
 """What the API needs of the daemon: boot fills it in."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
+from anyio import fail_after
 from fastapi import Depends
 from fastapi import Request as HttpRequest
 
@@ -80,7 +80,7 @@ class Desk:
     clock: Callable[[], float] = time.time
 
     async def asked(self, request: Request) -> list[Event]:
-        async with asyncio.timeout(ASK_SECONDS):
+        with fail_after(ASK_SECONDS):
             return await self.ask(request)
 
 

@@ -1,7 +1,6 @@
 """What every request passes first: its body has a largest size and a time in which it must have arrived."""
 
-import asyncio
-
+from anyio import fail_after
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -44,7 +43,7 @@ class Gate:
         parts: list[bytes] = []
         size = 0
         try:
-            async with asyncio.timeout(self._seconds):
+            with fail_after(self._seconds):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":

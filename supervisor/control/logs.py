@@ -1,9 +1,9 @@
 """What agents say and do: the log of an attempt, from any place on; asked to, it waits for more."""
 
-import asyncio
 import json
 from typing import Annotated, Any
 
+from anyio import sleep
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
@@ -66,7 +66,7 @@ async def logs(
         if piece.lines or is_done or desk.clock() >= deadline:
             head = json.dumps(snapshot.answer(desk.clock(), **facts, next=piece.next))
             return Response(f'{head[:-1]}, "rows": [{", ".join(piece.lines)}]}}', media_type=JSON)
-        await asyncio.sleep(LOOK_SECONDS)
+        await sleep(LOOK_SECONDS)
 
 
 async def _facts(desk: Desk, said: str, attempt: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Routes that change nothing."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from supervisor.control import intake, messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.observe import snapshot
 from supervisor.observe.stream import as_data
+from supervisor.threads import in_thread
 
 #: A sequence number is a 64 bit integer on disk.
 Seq = Annotated[int, Query(ge=0, le=2**63 - 1)]
@@ -68,7 +68,7 @@ async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
 async def batch_status(desk: TheDesk, batch: str) -> Response:
     meant = await naming.batch(desk, batch)
     if (found := meant.open) is not None:
-        data = await asyncio.to_thread(lambda: snapshot.status(found, desk.clock()))
+        data = await in_thread(lambda: snapshot.status(found, desk.clock()))
     else:
         assert meant.sealed is not None
         data = json.loads(meant.sealed.status)
@@ -166,4 +166,4 @@ async def _of(desk: Desk, batch: str, job: str) -> tuple[str, int | None]:
 
 async def _in_thread(view: Callable[[], Any]) -> Response:
     """The state is a value: a large view of it is made and written down beside the loop."""
-    return Response(await asyncio.to_thread(lambda: json.dumps(view())), media_type=JSON)
+    return Response(await in_thread(lambda: json.dumps(view())), media_type=JSON)

@@ -1,6 +1,5 @@
 """The report of a batch, as JSON and as a page: of one that runs as of one that is sealed."""
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ from supervisor.observe import report_fold
 from supervisor.observe.report import Report, as_data
 from supervisor.observe.report_history import history, rebuilt
 from supervisor.observe.snapshot import summary
+from supervisor.threads import in_thread
 
 PIECE = 1000
 
@@ -51,7 +51,7 @@ class BatchReport(messages.Dated):
 async def report(desk: TheDesk, batch: str) -> Response:
     """What happened, what it took, what to review and what to do next."""
     made = await _made(desk, batch)
-    return Response(await asyncio.to_thread(lambda: json.dumps(as_data(made))), media_type=JSON)
+    return Response(await in_thread(lambda: json.dumps(as_data(made))), media_type=JSON)
 
 
 @routes.get(
@@ -64,7 +64,7 @@ async def page(desk: TheDesk, batch: str) -> Response:
     from supervisor.observe.report_html import html
 
     made = await _made(desk, batch)
-    return HTMLResponse(await asyncio.to_thread(lambda: html(made)))
+    return HTMLResponse(await in_thread(lambda: html(made)))
 
 
 async def _made(desk: Desk, said: str) -> Report:
@@ -73,13 +73,11 @@ async def _made(desk: Desk, said: str) -> Report:
     if meant.open is None and not events:
         hint = f"`supervisorctl status {meant.id}` and `jobs {meant.id}` have it; `[keep]` says how long more is kept"
         raise NoSuchThing(f"only the summary of batch {meant.id} is kept by now", hint=hint)
-    batch = meant.open if meant.open is not None else await asyncio.to_thread(rebuilt, meant.id, events)
+    batch = meant.open if meant.open is not None else await in_thread(rebuilt, meant.id, events)
     past = history(events, now)
     past = replace(past, notes=tuple(await moving.notes(desk, summary(batch), past.notes)))
     # It reads files.
-    return await asyncio.to_thread(
-        lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now)
-    )
+    return await in_thread(lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now))
 
 
 async def events_of(desk: Desk, batch: str) -> list[Event]:

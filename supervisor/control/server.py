@@ -4,7 +4,6 @@ The socket is made beside its place with its final mode and moved there, so nobo
 or that nobody listens on. One that systemd passes is used as it is.
 """
 
-import asyncio
 import errno
 import os
 import socket
@@ -14,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import uvicorn
+from anyio import CancelScope
 from fastapi import FastAPI
 
 from supervisor import __version__
@@ -22,6 +22,7 @@ from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.peers import PeerProtocol
 from supervisor.errors import Locked, Misconfigured
+from supervisor.tasks import beside
 
 MODE = 0o660
 BACKLOG = 512
@@ -70,13 +71,19 @@ async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
             timeout_graceful_shutdown=FAREWELL_SECONDS,
         )
         server = _Server(config)
-        task = asyncio.create_task(server.serve([listener]))
-        try:
-            yield app
-        finally:
-            desk.stream.close()
-            server.should_exit = True
-            await task
+        async with beside() as tasks:
+            tasks.start_soon(_answered, server, listener)
+            try:
+                yield app
+            finally:
+                desk.stream.close()
+                server.should_exit = True
+
+
+async def _answered(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Until it is told to exit; a cancellation does not interrupt its farewell."""
+    with CancelScope(shield=True):
+        await server.serve([listener])
 
 
 @contextmanager

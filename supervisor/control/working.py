@@ -1,6 +1,5 @@
 """Work that is on no branch of a person's: listed, and brought into their repository when they ask for it."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from supervisor.model.event import BatchSubmitted
 from supervisor.observe import snapshot
 from supervisor.observe.report_history import rebuilt
 from supervisor.observe.work import Piece, branch_of, pieces, sealed_pieces
+from supervisor.threads import in_thread
 
 routes = APIRouter(tags=["work"])
 
@@ -73,7 +73,7 @@ async def known(desk: Desk, meant: Meant) -> Batch | None:
     events = await events_of(desk, meant.id)
     if not any(isinstance(event, BatchSubmitted) for event in events):
         return None
-    return await asyncio.to_thread(rebuilt, meant.id, events)
+    return await in_thread(rebuilt, meant.id, events)
 
 
 async def _pieces(desk: Desk, meant: Meant, job: int | None = None) -> list[Piece]:
@@ -81,7 +81,7 @@ async def _pieces(desk: Desk, meant: Meant, job: int | None = None) -> list[Piec
     if batch is not None and job is not None and not batch.has_job(job):
         raise NoSuchThing(f"batch {meant.id} has no job {job}", hint=f"`supervisorctl jobs {meant.id}` lists them")
     if batch is not None:
-        return await asyncio.to_thread(pieces, batch, job)
+        return await in_thread(pieces, batch, job)
     assert meant.sealed is not None
     return sealed_pieces(json.loads(meant.sealed.status)["batch"], json.loads(meant.sealed.jobs), job)
 

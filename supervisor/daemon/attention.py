@@ -5,10 +5,11 @@ lists; this compares it with what the state knows, and says what is new. Nothing
 host is only called quiet when its host says so too. A mark that an agent leaves counts once it has stayed a moment.
 """
 
-import asyncio
 from collections.abc import Callable
 
 import structlog
+from anyio import create_task_group, sleep
+from anyio.abc import TaskGroup
 
 from supervisor.errors import DeviceFailed
 from supervisor.flow.attention import usage_counted
@@ -45,17 +46,17 @@ class Attention:
         self._said: dict[AttemptKey, float] = {}
         self._asking: set[AttemptKey] = set()
         self._known_batches: set[str] = set()
-        self._tasks: asyncio.TaskGroup
+        self._tasks: TaskGroup
 
     def heard(self, attempt: Attempt, seen: SeenAgent) -> None:
         """What mngr lists of a live agent."""
         self._seen[attempt.key] = seen
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as self._tasks:
+        async with create_task_group() as self._tasks:
             while True:
                 self.look()
-                await asyncio.sleep(LOOK_SECONDS)
+                await sleep(LOOK_SECONDS)
 
     def look(self) -> None:
         state = self._state()
@@ -125,7 +126,7 @@ class Attention:
             self._tell(ev.AgentFellQuiet(now, *key, since=active_at, waits=waits))
         elif key not in self._asking:
             self._asking.add(key)
-            self._tasks.create_task(self._ask_host(attempt, active_at, waits))
+            self._tasks.start_soon(self._ask_host, attempt, active_at, waits)
 
     async def _ask_host(self, attempt: Attempt, active_at: float, waits: bool) -> None:
         key = attempt.key

@@ -4,12 +4,13 @@ The watchdog is told only what is true: a round of watching was completed, and t
 asked. An API that still answers is no sign of life.
 """
 
-import asyncio
 from contextlib import suppress
 from typing import Protocol
 
+from anyio import sleep
+
 from supervisor.daemon.service import Daemon
-from supervisor.errors import DeviceFailed
+from supervisor.errors import DeviceFailed, Refused
 from supervisor.model.job import JobState
 from supervisor.model.state import State
 
@@ -40,7 +41,7 @@ async def beat(daemon: Daemon, minder: Minder) -> None:
             minder.status(line)
         if minder.watchdog_seconds and daemon.watch.rounds != rounds:
             rounds = daemon.watch.rounds
-            with suppress(DeviceFailed):  # a disk that fails for a moment must not end the telling
+            with suppress(DeviceFailed, Refused):  # a disk that fails for a moment must not end the telling
                 await daemon.settled()
                 minder.alive()
-        await asyncio.sleep(EVERY_SECONDS)
+        await sleep(EVERY_SECONDS)

@@ -1,12 +1,16 @@
 """The one way in: events from devices, requests from people."""
 
-import asyncio
+import math
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from supervisor.errors import SupervisorError
+from anyio import ClosedResourceError, EndOfStream, WouldBlock, create_memory_object_stream, move_on_after
+
+from supervisor.errors import Refused, SupervisorError
 from supervisor.model.event import Event
 from supervisor.model.request import Request
+from supervisor.tasks import Outcome
 
 #: One turn of the loop takes so many messages at most, so that one commit stays small.
 MOST_IN_A_TURN = 512
@@ -17,15 +21,13 @@ class Asked:
     """A request with the place its answer goes to: the events it led to, or the refusal."""
 
     request: Request
-    answer: asyncio.Future[list[Event]] = field(repr=False)
+    answer: Outcome[list[Event]] = field(repr=False, default_factory=Outcome)
 
     def resolve(self, events: list[Event]) -> None:
-        if not self.answer.done():  # who asked may have gone away
-            self.answer.set_result(events)
+        self.answer.is_value(events)
 
     def refuse(self, refusal: SupervisorError) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(refusal)
+        self.answer.is_error(refusal)
 
 
 type Message = Event | Asked
@@ -35,33 +37,54 @@ class Inbox:
     """Never refuses and never blocks a sender: what devices say is bounded by the number of agents."""
 
     def __init__(self) -> None:
-        self._messages: deque[Message] = deque()
-        self._arrived = asyncio.Event()
+        self._sender, self._messages = create_memory_object_stream[Message](math.inf)
+        #: heard before all that waits in the stream
+        self._again: deque[Message] = deque()
 
     def tell(self, event: Event) -> None:
-        self._put(event)
+        """Of what is said after the end nothing is kept: devices say it again."""
+        with suppress(ClosedResourceError):
+            self._sender.send_nowait(event)
 
     async def ask(self, request: Request) -> list[Event]:
         """What came of the request, once it is safe on disk. Raises Refused."""
-        asked = Asked(request, asyncio.get_running_loop().create_future())
-        self._put(asked)
-        return await asked.answer
-
-    def _put(self, message: Message) -> None:
-        self._messages.append(message)
-        self._arrived.set()
+        asked = Asked(request)
+        try:
+            self._sender.send_nowait(asked)
+        except ClosedResourceError:
+            raise _stopping() from None
+        return await asked.answer.awaited()
 
     async def take(self, wait: float | None) -> list[Message]:
         """All that has arrived; nothing when `wait` seconds pass first."""
-        if not self._messages:
-            self._arrived.clear()
-            try:
-                async with asyncio.timeout(wait):
-                    await self._arrived.wait()
-            except TimeoutError:
-                return []
-        return [self._messages.popleft() for _ in range(min(len(self._messages), MOST_IN_A_TURN))]
+        if not (found := self._arrived()):
+            with move_on_after(math.inf if wait is None else wait):
+                found = [await self._messages.receive()]
+                found += self._arrived(MOST_IN_A_TURN - 1)
+        return found
+
+    def _arrived(self, most: int = MOST_IN_A_TURN) -> list[Message]:
+        found = [self._again.popleft() for _ in range(min(len(self._again), most))]
+        try:
+            while len(found) < most:
+                found.append(self._messages.receive_nowait())
+        except (WouldBlock, EndOfStream, ClosedResourceError):
+            pass
+        return found
 
     def put_back(self, events: list[Event]) -> None:
         """These could not be written down: they are heard again, first."""
-        self._messages.extendleft(reversed(events))
+        self._again.extendleft(reversed(events))
+
+    def close(self) -> None:
+        """Nobody is heard from now on, and who waits for an answer gets none."""
+        self._sender.close()
+        while messages := self._arrived():
+            for message in messages:
+                if isinstance(message, Asked):
+                    message.refuse(_stopping())
+        self._messages.close()
+
+
+def _stopping() -> Refused:
+    return Refused("the daemon is stopping", hint="ask again once it runs")

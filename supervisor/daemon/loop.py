@@ -14,11 +14,13 @@ This is the only writer of the state and of the journal. Its rules:
 One turn costs one commit, however many messages it took.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 
 import structlog
+from anyio import sleep
+from anyio.lowlevel import checkpoint
 
 from supervisor.daemon.inbox import Asked, Inbox, Message
 from supervisor.errors import DeviceFailed, ImpossibleTransition, SupervisorError
@@ -102,10 +104,14 @@ class Loop:
         self._watchers.append(watcher)
 
     async def run(self) -> None:
-        while True:
-            due = None if self.is_stopping else next_at(self.state)
-            wait = LONGEST_SLEEP_SECONDS if due is None else min(max(0.0, due - self._clock()), LONGEST_SLEEP_SECONDS)
-            await self.turn(await self.inbox.take(wait))
+        with closing(self.inbox):
+            while True:
+                await self._next_turn()
+
+    async def _next_turn(self) -> None:
+        due = None if self.is_stopping else next_at(self.state)
+        wait = LONGEST_SLEEP_SECONDS if due is None else min(max(0.0, due - self._clock()), LONGEST_SLEEP_SECONDS)
+        await self.turn(await self.inbox.take(wait))
 
     async def turn(self, messages: list[Message]) -> None:
         now, turn = self._clock(), Turn(self.state)
@@ -126,7 +132,7 @@ class Loop:
             answer()
         for effect in turn.effects:
             self._perform(effect)
-        await asyncio.sleep(0)
+        await checkpoint()
 
     async def _written(self, turn: Turn, messages: list[Message]) -> bool:
         """Without a disk nothing goes on, and nothing is forgotten: devices' events wait, people are refused."""
@@ -138,6 +144,6 @@ class Loop:
             for message in messages:
                 if isinstance(message, Asked):
                     message.refuse(failed)
-            await asyncio.sleep(JOURNAL_RETRY_SECONDS)
+            await sleep(JOURNAL_RETRY_SECONDS)
             return False
         return True

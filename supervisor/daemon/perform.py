@@ -1,8 +1,8 @@
 """An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import structlog
@@ -21,11 +21,16 @@ from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
 from supervisor.ports import AgentAddress, Agents, Clearing, Collector, Integrator, Judge, Judgement, Logs, Orders
+from supervisor.tasks import Outcome
 
 log = structlog.get_logger()
 
 #: What failed is tried again after this, doubling to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
+
+
+#: the work that an effect asks for; it comes to an event
+type Doing = Callable[[], Coroutine[Any, Any, ev.Event]]
 
 
 class Performer:
@@ -47,32 +52,34 @@ class Performer:
         self._judge, self._integrator, self._clock = judge, integrator, clock
         self._leaving = Leaving(agents, collector, logs, tell, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
-        self._hosts: dict[tuple[str, str], asyncio.Future[bool]] = {}
+        self._hosts: dict[tuple[str, str], Outcome[bool]] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
         self.launching: set[AttemptKey] = set()
 
-    def doing(self, state: State, effect: Effect) -> Coroutine[Any, Any, ev.Event] | None:
+    def doing(self, state: State, effect: Effect) -> Doing | None:
         """The work an effect asks for; its result is the event that tells what came of it."""
         match effect:
             case Launch():
                 self.launching.add(effect.attempt.key)
                 self._forget_failed_hosts(state)
-                return self._launch(state.batches[effect.attempt.key.batch], effect.attempt)
+                return partial(self._launch, state.batches[effect.attempt.key.batch], effect.attempt)
             case Nudge():
-                return self._nudge(effect, state.batches[effect.attempt.key.batch].profile)
+                return partial(self._nudge, effect, state.batches[effect.attempt.key.batch].profile)
             case Collect():
-                return self._collect(state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
+                return partial(self._collect, state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
             case Verify():
-                return self._verify(state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt))
+                return partial(
+                    self._verify, state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt)
+                )
             case Release():
                 retry_at = self._retry_at(effect.attempt.tries)
-                return self._leaving.release(state, effect.attempt, retry_at)
+                return partial(self._leaving.release, state, effect.attempt, retry_at)
             case Integrate():
-                return self._integrate(state.batches[effect.batch], effect.number)
+                return partial(self._integrate, state.batches[effect.batch], effect.number)
             case IntegrateSoFar():
-                return self._integrate_so_far(state.batches[effect.batch], effect)
+                return partial(self._integrate_so_far, state.batches[effect.batch], effect)
             case Clear():
-                return self._clear()
+                return self._clear
             case _:
                 return None
 
@@ -123,21 +130,21 @@ class Performer:
         """The first agent on a new host makes it; the others wait for that."""
         key = (attempt.provider, attempt.host)
         if attempt.new_host:
-            self._hosts[key] = asyncio.get_running_loop().create_future()
-        elif (made := self._hosts.get(key)) is not None and not await asyncio.shield(made):
+            self._hosts[key] = Outcome()
+        elif (made := self._hosts.get(key)) is not None and not await made.awaited():
             raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
 
     def _host_is_made(self, attempt: Attempt, is_made: bool) -> None:
         """What is there is waited for no more. Of a failure those must hear who were meant for the host before it was
         written down."""
         if attempt.new_host:
-            self._hosts[attempt.provider, attempt.host].set_result(is_made)
+            self._hosts[attempt.provider, attempt.host].is_value(is_made)
             if is_made:
                 del self._hosts[attempt.provider, attempt.host]
 
     def _forget_failed_hosts(self, state: State) -> None:
         wanted = {host for pool in state.pools.values() for host in pool.members} if self._hosts else set()
-        self._hosts = {key: made for key, made in self._hosts.items() if not made.done() or key[1] in wanted}
+        self._hosts = {key: made for key, made in self._hosts.items() if not made.known.is_set() or key[1] in wanted}
 
     async def _nudge(self, nudge: Nudge, profile: Profile) -> ev.Event:
         address, key = AgentAddress.of(nudge.attempt), nudge.attempt.key

@@ -3,18 +3,20 @@
 A stop detaches: nothing new is started, what is being launched gets a moment to be known, agents live on.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
+import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from supervisor.daemon.attention import Attention
 from supervisor.daemon.clock import SteadyClock
 from supervisor.daemon.loop import Loop
-from supervisor.daemon.perform import Performer
+from supervisor.daemon.perform import Doing, Performer
 from supervisor.daemon.shortage import is_shortage, outlasting, passed
 from supervisor.daemon.strays import Strays
 from supervisor.daemon.watch import Rhythm, Watch
@@ -23,7 +25,7 @@ from supervisor.flow.history import apply
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Effect, Launch
-from supervisor.model.event import DaemonStarted, Event, PoolSpec
+from supervisor.model.event import DaemonStarted, PoolSpec
 from supervisor.model.request import Configure
 from supervisor.model.state import State
 from supervisor.ports import (
@@ -39,6 +41,7 @@ from supervisor.ports import (
     SealedBatch,
     Store,
 )
+from supervisor.threads import at_length, in_thread
 
 log = structlog.get_logger()
 
@@ -81,11 +84,11 @@ class Daemon:
         self._devices, self._pools, self._observe, self._version = devices, pools, observe, version
         self._clock = SteadyClock(clock, is_waiting=self._is_waiting)
         self._rhythm = rhythm or Rhythm()
-        self._tasks: asyncio.TaskGroup
-        self._stop = asyncio.Event()
-        self.ready = asyncio.Event()
-        self._performing: set[asyncio.Task[None]] = set()
-        self._launching: set[asyncio.Task[None]] = set()
+        self._tasks: TaskGroup
+        self._stop = anyio.Event()
+        self.ready = anyio.Event()
+        self._launching = 0
+        self._launched = anyio.Event()
         self.performer = Performer(
             agents=devices.agents,
             orders=devices.orders,
@@ -116,9 +119,9 @@ class Daemon:
 
     async def run(self) -> None:
         """Until `stop`. Raises Unreadable when what has happened can't be read."""
-        state = await asyncio.to_thread(self._replayed)
+        state = await at_length(self._replayed)
         launching = [a.agent_id for a in state.attempts.values() if a.stage is Stage.LAUNCHING]
-        await asyncio.to_thread(self._devices.leftovers, launching)
+        await in_thread(self._devices.leftovers, launching)
         await self._forget_unsubmitted(state)
         self.loop = Loop(state, self._devices.journal, self._clock, self._perform, self._devices.seal)
         self.attention = Attention(
@@ -145,15 +148,16 @@ class Daemon:
             rhythm=self._rhythm,
             heard=self.attention.heard,
         )
-        async with asyncio.TaskGroup() as self._tasks:
-            self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
-            running = [self._tasks.create_task(forever) for forever in self._forever()]
-            await self.loop.inbox.ask(Configure(self._pools))
-            self.ready.set()
-            await self._stop.wait()
-            await self._detach()
-            for task in (*running, *self._performing):
-                task.cancel()
+        with closing(self.loop.inbox):
+            async with anyio.create_task_group() as self._tasks:
+                self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
+                for forever in self._forever():
+                    self._tasks.start_soon(forever)
+                await self.loop.inbox.ask(Configure(self._pools))
+                self.ready.set()
+                await self._stop.wait()
+                await self._detach()
+                self._tasks.cancel_scope.cancel()
 
     def _replayed(self) -> State:
         journal = self._devices.journal
@@ -172,7 +176,7 @@ class Daemon:
         except DeviceFailed as failed:
             log.warning("can't clear away what was never submitted", why=failed.message)
 
-    def _forever(self) -> list[Coroutine[object, object, None]]:
+    def _forever(self) -> list[Callable[[], Coroutine[object, object, None]]]:
         watch = self.watch
         beside = [
             watch.files,
@@ -182,22 +186,29 @@ class Daemon:
             self._keep_checkpoints,
         ]
         beside += [watch.hints] if self._observe else []
-        return [self.loop.run(), *(outlasting(begin.__name__, begin) for begin in beside)]
+        return [self.loop.run, *(partial(outlasting, begin.__name__, begin) for begin in beside)]
 
     # --- what is performed
 
     def _perform(self, effect: Effect) -> None:
         if (doing := self.performer.doing(self.loop.state, effect)) is not None:
-            task = self._tasks.create_task(self._performed(effect, doing))
-            self._performing.add(task)
-            task.add_done_callback(self._performing.discard)
             if isinstance(effect, Launch):
-                self._launching.add(task)
-                task.add_done_callback(self._launching.discard)
+                self._launching += 1
+                self._tasks.start_soon(self._launch, effect, doing)
+            else:
+                self._tasks.start_soon(self._performed, effect, doing)
 
-    async def _performed(self, effect: Effect, doing: Coroutine[object, object, Event]) -> None:
+    async def _launch(self, effect: Launch, doing: Doing) -> None:
         try:
-            event = await doing
+            await self._performed(effect, doing)
+        finally:
+            self._launching -= 1
+            if not self._launching:
+                self._launched.set()
+
+    async def _performed(self, effect: Effect, doing: Doing) -> None:
+        try:
+            event = await doing()
         except Exception as bug:
             if is_shortage(bug) and not isinstance(effect, Launch):
                 await passed(type(effect).__name__, bug)
@@ -209,15 +220,17 @@ class Daemon:
 
     async def _detach(self) -> None:
         self.loop.is_stopping = True
+        self._launched = anyio.Event()
         if self._launching:
-            await asyncio.wait(self._launching, timeout=DETACH_SECONDS)
+            with anyio.move_on_after(DETACH_SECONDS):
+                await self._launched.wait()
         await self.settled()
 
     async def _keep_checkpoints(self) -> None:
         """So that a restart folds thousands of events at most, however long a batch has been."""
         kept = self.loop.seq
         while True:
-            await asyncio.sleep(CHECKPOINT_LOOK_SECONDS)
+            await anyio.sleep(CHECKPOINT_LOOK_SECONDS)
             if self.loop.seq >= kept + CHECKPOINT_EVENTS:
                 kept = self.loop.seq
                 with suppress(DeviceFailed):  # a shortcut is no reason to fail

@@ -1,11 +1,11 @@
 """What the machine has no more of: descriptors, processes, memory, room. It passes, and the daemon waits for that."""
 
-import asyncio
 import errno
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import structlog
+from anyio import sleep
 
 log = structlog.get_logger()
 
@@ -49,4 +49,4 @@ async def passed(what: str, error: BaseException) -> None:
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]
     log.error("the machine is short of something: trying again", doing=what, why=str(first))
-    await asyncio.sleep(RETRY_SECONDS)
+    await sleep(RETRY_SECONDS)

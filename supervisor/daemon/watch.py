@@ -12,11 +12,11 @@ unknown. Providers are asked concurrently and no agent waits for another. After 
 answers what became of launches that the last daemon had under way.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
+from anyio import Event, create_task_group, move_on_after, sleep
 
 from supervisor.daemon.strays import Strays, attempt_of
 from supervisor.errors import DeviceFailed, MngrFailed
@@ -45,7 +45,7 @@ class Rhythm:
 class Suspicion:
     """A provider that wants to be listed soon."""
 
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    wanted: Event = field(default_factory=Event)
     #: the last listing was whole, and no stray agent is left
     settled: bool = False
 
@@ -93,7 +93,7 @@ class Watch:
             live = [attempt for attempt in self._live("local") if attempt.key not in self._told]
             self._published(await self._collector.published(live))
             self._told &= set(self._state().attempts)
-            await asyncio.sleep(self._rhythm.files)
+            await sleep(self._rhythm.files)
 
     def _published(self, keys: Iterable[AttemptKey]) -> None:
         for key in set(keys) - self._told:
@@ -104,7 +104,7 @@ class Watch:
 
     async def signs(self) -> None:
         while True:
-            await asyncio.sleep(self._rhythm.signs)
+            await sleep(self._rhythm.signs)
             live = {a.agent_id: a for a in self._live("local") if a.key not in self._told}
             if live and (missing := await self._signs.missing(live.keys())):
                 # Most have just published, and ended with that: only of the others mngr has something to say.
@@ -128,28 +128,25 @@ class Watch:
     async def listings(self) -> None:
         """A loop of its own for each provider that is, or was, configured or has agents."""
         self._providers.clear()
-        async with asyncio.TaskGroup() as loops:
+        async with create_task_group() as loops:
             while True:
                 state = self._state()
                 wanted = {pool.provider for pool in state.pools.values()}
                 wanted |= {attempt.provider for attempt in state.attempts.values()}
                 for provider in wanted - set(self._providers):
                     self._providers[provider] = Suspicion()
-                    loops.create_task(self._listing(provider, self._providers[provider]))
-                await asyncio.sleep(1.0)
+                    loops.start_soon(self._listing, provider, self._providers[provider])
+                await sleep(1.0)
 
     async def _listing(self, provider: str, suspicion: Suspicion) -> None:
         while True:
-            suspicion.wanted.clear()
+            suspicion.wanted = Event()
             if not suspicion.settled or any(a.provider == provider for a in self._state().attempts.values()):
                 suspicion.settled = await self.reconcile(provider)
             self.rounds += 1
-            await asyncio.sleep(self._rhythm.listing_at_most)
-            try:
-                async with asyncio.timeout(self._rhythm.listing - self._rhythm.listing_at_most):
-                    await suspicion.wanted.wait()
-            except TimeoutError:
-                pass
+            await sleep(self._rhythm.listing_at_most)
+            with move_on_after(self._rhythm.listing - self._rhythm.listing_at_most):
+                await suspicion.wanted.wait()
 
     async def reconcile(self, provider: str) -> bool:
         """Hold what mngr says of a provider against what is known. True when all was seen and no stray is left."""
@@ -203,7 +200,9 @@ class Watch:
                 if attempt.provider != "local" or _is_gone(agent, complete):
                     hosts.setdefault(attempt.host_id, []).append(attempt)
         # Each host in its own time: one that does not answer holds up no other.
-        await asyncio.gather(*(self._look(host, seen, complete) for host in hosts.values()))
+        async with create_task_group() as looks:
+            for host in hosts.values():
+                looks.start_soon(self._look, host, seen, complete)
 
     async def _look(self, attempts: list[Attempt], seen: Mapping[str, SeenAgent], complete: bool) -> None:
         """At one host: who has published has not vanished."""

@@ -1,6 +1,5 @@
 """Prepares what an integrator's agent is asked: a checkout of the machine's branch, and its task by the prompt."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.ports import Judgement
+from supervisor.threads import in_thread
 
 #: so many patches of conflicts are shown
 MOST_PATCHES = 50
@@ -31,7 +31,7 @@ class Asking:
         """None where nothing is left to judge."""
         if not batch.profile.integrator or batch.is_spent:
             return None
-        raised = await asyncio.to_thread(lambda: tuple(self._raised(batch)))
+        raised = await in_thread(lambda: tuple(self._raised(batch)))
         asked = questions(done.changes, done.commits, raised)
         if not asked.why:
             return None

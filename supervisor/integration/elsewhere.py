@@ -4,10 +4,13 @@ Nothing of the batch changes by it: what comes of it is a branch in the person's
 each step is remembered on a steps of its own, and asked again after a crash it goes on.
 """
 
-import asyncio
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from anyio import move_on_after
+from anyio.abc import TaskGroup
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
@@ -19,6 +22,7 @@ from supervisor.integration.steps import Steps
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
+from supervisor.tasks import Outcome
 from supervisor.verification.trials.trial import Trials
 
 SHORT = 12
@@ -27,10 +31,12 @@ ANSWER_SECONDS = 2.0
 
 
 class Elsewhere:
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, tasks: TaskGroup) -> None:
+        """`tasks`: in which branches are made, while nobody waits for them."""
         self._store, self._layout = GitStore(layout.state_dir), layout
         self._prover = Prover(Trials(self._store, layout.state_dir))
-        self._making: dict[tuple[str, str], asyncio.Task[Integration]] = {}
+        self._tasks = tasks
+        self._making: dict[tuple[str, str], Outcome[Integration]] = {}
 
     async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
         """What it has come to; asked again, how it stands now. Raises Refused, GitFailed."""
@@ -41,13 +47,17 @@ class Elsewhere:
         key = (batch.id, sha)
         began = key not in self._making
         if began:
-            self._making[key] = asyncio.create_task(self._made(batch, sha))
-        done, _ = await asyncio.wait([self._making[key]], timeout=ANSWER_SECONDS)
+            self._making[key] = Outcome()
+            self._tasks.start_soon(self._making[key].of, partial(self._made, batch, sha))
+        making = self._making[key]
+        with move_on_after(ANSWER_SECONDS):
+            await making.known.wait()
         answer: dict[str, Any] = {"batch": batch.id, "onto": sha, "changed": began, "state": "working"}
-        if not done:
+        if not making.known.is_set():
             return answer
+        self._making.pop(key, None)
         try:
-            return answer | {"state": "done"} | _told(batch, await self._making.pop(key))
+            return answer | {"state": "done"} | _told(batch, making.told())
         except SupervisorError:
             raise
         except Exception as gone:
@@ -59,11 +69,6 @@ class Elsewhere:
     async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
         """What came after a base on the branch that it was taken from, in a sentence; "" for nothing."""
         return await self._store.moved(Path(repo), start, base, branch)
-
-    async def close(self) -> None:
-        for task in self._making.values():
-            task.cancel()
-        await asyncio.gather(*self._making.values(), return_exceptions=True)
 
     async def _made(self, batch: Batch, sha: str) -> Integration:
         repo, name = Path(batch.repo), f"onto-{sha[:SHORT]}"

@@ -9,7 +9,6 @@ What a step decided is written down before the next one begins, so a crash at an
 branch: picking is deterministic, and what is not, the tests' word and what people do meanwhile, is remembered.
 """
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from supervisor.integration.taking import Taking
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import HELD_BACK, MOVED
 from supervisor.ports import Integration, Judgement
+from supervisor.threads import in_thread
 from supervisor.verification.trials.trial import Trials
 
 
@@ -66,7 +66,7 @@ class BranchIntegrator:
     async def _reverts(self, batch: Batch, done: Integrated) -> list[str]:
         """Which fixes can't be taken back alone."""
         fixes = {each.sha: each.subject for each in done.landed if each.job is not None}
-        held = await asyncio.to_thread(held_back, self._store.bare(Path(batch.repo)), done.commits)
+        held = await in_thread(held_back, self._store.bare(Path(batch.repo)), done.commits)
         return [
             f"{HELD_BACK} {sha[:12]} ({fixes[sha]}): what comes after it stands on it in {', '.join(paths[:5])}"
             for sha, paths in held.items()

@@ -1,6 +1,5 @@
 """The machine's branch: each job's work is read, what qualifies is picked, and what breaks a test is left out."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.publication import Statement
 from supervisor.publication.changes import read_changes
 from supervisor.publication.rules.outcome import parse_outcome
+from supervisor.threads import in_thread
 
 
 class MachinePass:
@@ -51,7 +51,7 @@ class MachinePass:
 
     async def pick(self, batch: Batch, works: Sequence[Work]) -> Integrated:
         bare = self._store.bare(Path(batch.repo))
-        return await asyncio.to_thread(integrate, bare, batch.base, batch.id, works, onto=self._onto)
+        return await in_thread(integrate, bare, batch.base, batch.id, works, onto=self._onto)
 
     async def candidate(self, batch: Batch, done: Integrated) -> Candidate:
         """The tests that a branch is proved by."""
@@ -60,7 +60,7 @@ class MachinePass:
         suite = batch.profile.branch_tests
         if suite is None:
             touched = {path for row in done.changes if row.fate in ON_BRANCH for path in row.change.paths}
-            suite = await asyncio.to_thread(packages, self._store.bare(Path(batch.repo)), batch.base, tuple(touched))
+            suite = await in_thread(packages, self._store.bare(Path(batch.repo)), batch.base, tuple(touched))
         elif not suite:
             suite = None
         return Candidate(done.head, must_pass(batch, done.changes), suite)
@@ -70,8 +70,8 @@ async def gather(store: GitStore, layout: Layout, batch: Batch) -> tuple[Work, .
     """The work of every job that published some, in the order of their numbers."""
     works, bare = [], store.bare(Path(batch.repo))
     for job in (each for each in batch.jobs() if each.brings_work):
-        report = await asyncio.to_thread(read_report, layout, AttemptKey(batch.id, job.number, job.attempts))
-        changes = await asyncio.to_thread(read_changes, bare, batch.base, job.brought.head, job.number)
+        report = await in_thread(read_report, layout, AttemptKey(batch.id, job.number, job.attempts))
+        changes = await in_thread(read_changes, bare, batch.base, job.brought.head, job.number)
         works.append(work_of(batch, job, report, changes))
     return tuple(works)
 

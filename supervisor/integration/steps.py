@@ -1,10 +1,11 @@
 """What an integration remembers from one step to the next: a step that is written down is not taken again."""
 
-import asyncio
 import os
 from pathlib import Path
 
 import msgspec
+
+from supervisor.threads import in_thread
 
 
 class Steps:
@@ -24,13 +25,13 @@ class Steps:
 
     async def read[T](self, step: str, kind: type[T]) -> T | None:
         path = self.folder / f"{step}.json"
-        if not await asyncio.to_thread(path.is_file):
+        if not await in_thread(path.is_file):
             return None
-        return msgspec.json.decode(await asyncio.to_thread(path.read_bytes), type=kind)
+        return msgspec.json.decode(await in_thread(path.read_bytes), type=kind)
 
     async def write(self, step: str, value: object) -> None:
         """Whole, or not at all."""
-        await asyncio.to_thread(self._write, self.folder / f"{step}.json", msgspec.json.encode(value))
+        await in_thread(self._write, self.folder / f"{step}.json", msgspec.json.encode(value))
 
     def _write(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ Its own branch is not taken: of that the order and the resolutions were read. Wi
 commits again, under its own name, and proves them.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from supervisor.integration.rules.work import Work
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Job
+from supervisor.threads import in_thread
 from supervisor.verification.inspecting import Question, inspect
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.running import environment
@@ -104,7 +104,7 @@ class Taking:
         """The branch with the resolutions of these jobs."""
         batch, taken = making.batch, [each for each in making.resolutions if each.job in jobs]
         bare = self._store.bare(Path(batch.repo))
-        return await asyncio.to_thread(
+        return await in_thread(
             integrate, bare, batch.base, batch.id, making.works, ranking=making.ranking, resolutions=taken
         )
 
@@ -116,7 +116,7 @@ class Taking:
         bare = self._store.bare(Path(batch.repo))
         for each in making.resolutions:
             made = await self._with(making, [each.job])
-            own = await asyncio.to_thread(read_work, bare, ordered.head, made.head, 0)
+            own = await in_thread(read_work, bare, ordered.head, made.head, 0)
             question = Question(own.files, batch.job(each.job).test, allowed, kinds[each.job])
             if found := await inspect(question, environment(home, home, {})):
                 out[each.job] = str(found[0])
@@ -139,15 +139,15 @@ class Reading:
     async def said(self, batch: Batch, done: Integrated, job: Job) -> Said:
         """`done`: the machine's branch. First what the other claims to be, then what it holds."""
         bare = self._store.bare(Path(batch.repo))
-        report = await asyncio.to_thread(read_report, self._layout, AttemptKey(batch.id, INTEGRATOR, job.attempts))
+        report = await in_thread(read_report, self._layout, AttemptKey(batch.id, INTEGRATOR, job.attempts))
         extra = report.extra if report else {}
         failed, ranking = given_up(extra), ranked(extra)
-        commits = await asyncio.to_thread(read_branch, bare, batch.base, job.brought.head)
+        commits = await in_thread(read_branch, bare, batch.base, job.brought.head)
         machine = {each.sha: each.changes for each in done.landed}
         found, lies = placed(batch.id, commits, machine, done.aside)
         lies = [*shape(batch.base, commits), *lies, *dropped(found, machine, done.aside, failed)]
         # What does not stand where it should, or as one commit too many or too few, has nothing to be compared with.
-        made = Remade() if lies else await asyncio.to_thread(remade, bare, batch.base, found)
+        made = Remade() if lies else await in_thread(remade, bare, batch.base, found)
         if lies := [*lies, *made.objections]:
             return Said(tuple(str(lie) for lie in lies))
         order = ranking or tuple(change for each in found if each.machine for change in machine[each.machine])

@@ -4,11 +4,12 @@ A follower reads the journal, which is the only place events come from; the loop
 nothing is queued for anybody: one that is slow, or was away, catches up from the journal, a bounded piece at a time.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
+
+import anyio
 
 from supervisor.model.batch import Profile
 from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
@@ -25,7 +26,8 @@ _IDS = {"at", "batch", "job", "attempt"}
 class Stream:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._waiting: set[asyncio.Event] = set()
+        #: set with the next event that is written
+        self._written = anyio.Event()
         self._is_closed = False
 
     def notify(self, state: State, events: Iterable[Event]) -> None:
@@ -41,30 +43,23 @@ class Stream:
         self, after: int = 0, *, batch: str = "", job: int | None = None, idle_seconds: float = 15.0
     ) -> AsyncIterator[list[Record]]:
         """Pieces of what was and will be written after a sequence number; an empty one whenever nothing happens."""
-        written = asyncio.Event()
-        self._waiting.add(written)
-        try:
-            while not self._is_closed:
-                written.clear()  # before reading: what is written meanwhile is not missed
-                if piece := await self._journal.read(after, limit=PIECE, batch=batch, job=job):
-                    after = piece[-1].seq
-                    yield piece
-                elif not await _happens(written, idle_seconds):
-                    yield []
-        finally:
-            self._waiting.discard(written)
+        while not self._is_closed:
+            written = self._written  # before reading: what is written meanwhile is not missed
+            if piece := await self._journal.read(after, limit=PIECE, batch=batch, job=job):
+                after = piece[-1].seq
+                yield piece
+            elif not await _happens(written, idle_seconds):
+                yield []
 
     def _wake(self) -> None:
-        for waiting in self._waiting:
-            waiting.set()
+        happened, self._written = self._written, anyio.Event()
+        happened.set()
 
 
-async def _happens(event: asyncio.Event, within: float) -> bool:
-    try:
-        async with asyncio.timeout(within):
-            return await event.wait()
-    except TimeoutError:
-        return False
+async def _happens(event: anyio.Event, within: float) -> bool:
+    with anyio.move_on_after(within):
+        await event.wait()
+    return event.is_set()
 
 
 def as_data(record: Record) -> dict[str, Any]:

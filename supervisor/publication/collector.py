@@ -1,6 +1,5 @@
 """Brings home what an agent published, or what it left: fetched from its host, unpacked, and kept under a ref."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from supervisor.publication.clone import head_of
 from supervisor.publication.quarantine import Quarantine
 from supervisor.publication.rescuing import RESCUE_SECONDS, Rescuer, rescue_command
 from supervisor.publication.rules.outcome import claimed
+from supervisor.threads import at_length, in_thread, surely
 
 #: A look at which agents of a host have published.
 LOOK_SECONDS = 15.0
@@ -75,7 +75,7 @@ class WorkCollector:
             raise Hostile(refusal.message, reason=refusal.reason)
         if attempt.provider != "local" or (clone := self._agents.work_dir(attempt.agent_id)) is None:
             return
-        if await asyncio.to_thread(head_of, clone) not in ("", batch.base) and attempt.key.job != INTEGRATOR:
+        if await in_thread(head_of, clone) not in ("", batch.base) and attempt.key.job != INTEGRATOR:
             raise Hostile("it holds no commits, and its clone has some", reason="commits-left-out")
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
@@ -93,15 +93,15 @@ class WorkCollector:
     async def _unpacked(self, attempt: Attempt, name: str) -> Publication:
         into = self._layout.attempt(attempt.key) / Path(name).stem
         if attempt.provider == "local":
-            return await asyncio.to_thread(unpack, self._agents.state_dir(attempt.agent_id) / name, into)
+            return await at_length(unpack, self._agents.state_dir(attempt.agent_id) / name, into)
         address = AgentAddress.of(attempt)
         where = (await self._agents.exec(address, 'echo "$MNGR_AGENT_STATE_DIR"')).stdout.strip()
         if not where.startswith("/"):
             raise DeviceFailed(f"can't tell where the agent {attempt.agent_name} keeps its state")
         archive = into.with_suffix(".tar")
-        await asyncio.to_thread(archive.parent.mkdir, parents=True, exist_ok=True)
+        await in_thread(archive.parent.mkdir, parents=True, exist_ok=True)
         try:
             await self._agents.pull(address, f"{where}/{name}", archive)
-            return await asyncio.to_thread(unpack, archive, into)
+            return await at_length(unpack, archive, into)
         finally:
-            await asyncio.to_thread(archive.unlink, missing_ok=True)
+            await surely(archive.unlink, missing_ok=True)

@@ -5,7 +5,6 @@ checks of every object, and bounded in memory and processor time. Only then is i
 commits, paths. What passes is moved into the repository, and one ref is set. Whatever fails leaves no trace.
 """
 
-import asyncio
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ from typing import IO, NoReturn
 from supervisor.adapters.git.process import Bounds, Finished, git, run
 from supervisor.errors import GitFailed, Hostile
 from supervisor.publication.bundle import Bundle, BundleLimits, open_plain, read_bundle
+from supervisor.threads import at_length, in_thread, surely
 
 BOUNDS = Bounds()
 #: what is rescued is taken whole, however long that takes
@@ -57,9 +57,9 @@ class Order:
 
 async def import_bundle(bare: Path, order: Order) -> Imported:
     if order.whole:
-        order = replace(order, limits=await asyncio.to_thread(room_for, bare))
-    with await asyncio.to_thread(open_plain, order.bundle) as file:
-        bundle = await asyncio.to_thread(read_bundle, file, order.limits)
+        order = replace(order, limits=await in_thread(room_for, bare))
+    with await in_thread(open_plain, order.bundle) as file:
+        bundle = await in_thread(read_bundle, file, order.limits)
         await _check_promises(bare, bundle, order)
         async with _quarantine(bare, order.whole) as quarantine:
             index = ["index-pack", "--strict=badFilemode=error", "--fix-thin", "--stdin", "--threads=1"]
@@ -71,7 +71,7 @@ async def import_bundle(bare: Path, order: Order) -> Imported:
             commits = await _check_commits(quarantine, bundle.head, order)
             if not order.rescued:
                 await _check_paths(quarantine, bundle.head, order)
-            await asyncio.to_thread(_migrate, quarantine.objects / "pack", bare / "objects" / "pack")
+            await at_length(_migrate, quarantine.objects / "pack", bare / "objects" / "pack")
     await git(bare, "update-ref", order.ref, bundle.head)
     return Imported(bundle.head, commits)
 
@@ -119,11 +119,11 @@ def _refuse_unread(done: Finished) -> NoReturn:
 
 @asynccontextmanager
 async def _quarantine(bare: Path, whole: bool) -> AsyncIterator[_Quarantine]:
-    folder = await asyncio.to_thread(_make_quarantine, bare)
+    folder = await in_thread(_make_quarantine, bare)
     try:
         yield _Quarantine(bare, folder, whole)
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await surely(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _make_quarantine(bare: Path) -> Path:

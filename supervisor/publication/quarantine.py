@@ -1,12 +1,14 @@
 """The only way in for agents' commits: checked and kept under the attempt's own ref, or refused without a trace."""
 
-import asyncio
 from pathlib import Path
+
+from anyio import CapacityLimiter
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.publication.importing import Imported, Order, import_bundle, room_for
 from supervisor.publication.taking import Taken, take
+from supervisor.threads import in_thread
 
 #: each may take two gigabytes, if a bundle is a bomb
 IMPORTS_AT_ONCE = 2
@@ -18,9 +20,9 @@ class Quarantine:
 
     def __init__(self, store: GitStore) -> None:
         self._store = store
-        self._importing = asyncio.Semaphore(IMPORTS_AT_ONCE)
+        self._importing = CapacityLimiter(IMPORTS_AT_ONCE)
         #: a large one takes minutes, and holds up no publication
-        self._rescuing = asyncio.Semaphore(RESCUES_AT_ONCE)
+        self._rescuing = CapacityLimiter(RESCUES_AT_ONCE)
 
     async def import_bundle(
         self, repo: Path, bundle: Path, key: AttemptKey, *, base: str, head: str = "", rescued: bool = False
@@ -44,4 +46,4 @@ class Quarantine:
 
     async def room(self, repo: Path) -> int:
         """How many bytes a bundle may have: it lies here once as it came and once as it is kept."""
-        return (await asyncio.to_thread(room_for, self._store.bare(repo))).size // 2
+        return (await in_thread(room_for, self._store.bare(repo))).size // 2

@@ -4,7 +4,6 @@ On this machine the clone itself is read, with git of ours. On another host a sh
 its text comes with the call, because the copy that lies there may have been replaced. What it packs comes in pieces.
 """
 
-import asyncio
 import re
 import shlex
 import tarfile
@@ -20,6 +19,7 @@ from supervisor.model.publication import Meta
 from supervisor.ports import AgentAddress, Agents, Collection, ExecResult
 from supervisor.publication.archive import unpack
 from supervisor.publication.quarantine import Quarantine
+from supervisor.threads import at_length, in_thread, surely
 
 #: it commits and bundles whatever lies in a work directory
 RESCUE_SECONDS = 1800.0
@@ -46,8 +46,8 @@ class Rescuer:
 
     async def here(self, batch: Batch, attempt: Attempt, clone: Path) -> Collection:
         """From a clone on this machine."""
-        await asyncio.to_thread(self._keep_words, attempt)
-        if not await asyncio.to_thread(clone.is_dir):
+        await in_thread(self._keep_words, attempt)
+        if not await in_thread(clone.is_dir):
             return Collection(detail=f"its clone is gone: there is no folder {clone}")
         taken = await self._quarantine.take(Path(batch.repo), clone, attempt.key, base=batch.base)
         return _collection(taken.head, taken.commits, taken.notes, taken.unsaved, str(clone))
@@ -91,9 +91,9 @@ class Rescuer:
         archive = into.with_suffix(".tar")
         try:
             await self._pull(attempt, RESCUED, archive)
-            return (await asyncio.to_thread(unpack, archive, into)).meta
+            return (await at_length(unpack, archive, into)).meta
         finally:
-            await asyncio.to_thread(archive.unlink, missing_ok=True)
+            await surely(archive.unlink, missing_ok=True)
 
     async def _imported(self, batch: Batch, attempt: Attempt, size: int) -> tuple[str, int]:
         repo, bundle = Path(batch.repo), self._into(attempt.key).with_suffix(".bundle")
@@ -101,14 +101,14 @@ class Rescuer:
         if size > room:
             raise Hostile(f"it is {size} bytes, and there is room for {room}", reason="bundle-too-large")
         try:
-            await asyncio.to_thread(bundle.write_bytes, b"")
+            await in_thread(bundle.write_bytes, b"")
             for number in range(-(-size // PIECE_BYTES)):
                 await self._piece(attempt, bundle, number)
-            if (got := (await asyncio.to_thread(bundle.stat)).st_size) != size:
+            if (got := (await in_thread(bundle.stat)).st_size) != size:
                 raise Hostile(f"of {size} bytes {got} arrived", reason="truncated")
             imported = await self._quarantine.import_whole(repo, bundle, attempt.key, base=batch.base)
         finally:
-            await asyncio.to_thread(bundle.unlink, missing_ok=True)
+            await surely(bundle.unlink, missing_ok=True)
         return imported.head, imported.commits
 
     async def _piece(self, attempt: Attempt, bundle: Path, number: int) -> None:
@@ -121,16 +121,16 @@ class Rescuer:
             if not said.success:
                 raise Hostile("a piece of it could not be cut", reason="truncated")
             await self._pull(attempt, PIECE, piece)
-            await asyncio.to_thread(_append, piece, bundle)
+            await in_thread(_append, piece, bundle)
         finally:
-            await asyncio.to_thread(piece.unlink, missing_ok=True)
+            await surely(piece.unlink, missing_ok=True)
 
     async def _pull(self, attempt: Attempt, name: str, into: Path) -> None:
         address = AgentAddress.of(attempt)
         where = (await self._agents.exec(address, 'echo "$MNGR_AGENT_STATE_DIR"')).stdout.strip()
         if not where.startswith("/"):
             raise DeviceFailed(f"can't tell where the agent {attempt.agent_name} keeps its state")
-        await asyncio.to_thread(into.parent.mkdir, parents=True, exist_ok=True)
+        await in_thread(into.parent.mkdir, parents=True, exist_ok=True)
         await self._agents.pull(address, f"{where}/{name}", into)
 
 

@@ -5,7 +5,6 @@ repository: with our configuration, without hooks or filters, with an index of i
 and nothing of its clone is written.
 """
 
-import asyncio
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from supervisor.errors import GitFailed
 from supervisor.publication.bundle import REF
 from supervisor.publication.clone import Clone, Unreadable, objects, read_plain
 from supervisor.publication.importing import RESCUE_BOUNDS, RESCUE_SECONDS
+from supervisor.threads import in_thread, surely
 
 #: made again by whatever made them
 CACHES = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".mypy_cache/", ".ruff_cache/")
@@ -117,12 +117,12 @@ class Scratch:
 @asynccontextmanager
 async def scratch(bare: Path, clone: Clone | None, root: Path) -> AsyncIterator[Scratch]:
     """Beside the quarantines of imports: what a crash leaves of it goes with them."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="incoming-", dir=bare))
+    folder = Path(await in_thread(tempfile.mkdtemp, prefix="incoming-", dir=bare))
     try:
-        await asyncio.to_thread(_prepare, folder, bare, clone)
+        await in_thread(_prepare, folder, bare, clone)
         yield Scratch(folder, root)
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await surely(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _prepare(folder: Path, bare: Path, clone: Clone | None) -> None:

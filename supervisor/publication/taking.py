@@ -5,7 +5,6 @@ every file of the work tree that is not ignored. All of it ends up in one commit
 not be taken is named in `Taken.unsaved`: then the clone must be kept.
 """
 
-import asyncio
 import os
 import stat
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from supervisor.errors import GitFailed, Hostile
 from supervisor.publication.clone import Clone, Tips, find, tips
 from supervisor.publication.importing import Order, import_bundle
 from supervisor.publication.scratch import EXCLUDE, Entry, Scratch, scratch
+from supervisor.threads import in_thread
 
 MESSAGE = "Rescued: work that was not committed, or is on no branch"
 MOST_NAMED = 5
@@ -37,10 +37,10 @@ class Taken:
 async def take(bare: Path, root: Path, ref: str, base: str) -> Taken:
     """Nothing of the clone is changed, and no program of its is run."""
     taken = Taken()
-    clone = await asyncio.to_thread(find, root)
+    clone = await in_thread(find, root)
     if clone is None:
         taken.notes.append("its .git is gone or damaged: the files were taken, on top of the base")
-        if await asyncio.to_thread((root / ".git").exists):
+        if await in_thread((root / ".git").exists):
             taken.unsaved.append("the repository, which is damaged")
     try:
         async with scratch(bare, clone, root) as here:
@@ -60,7 +60,7 @@ class _Taking:
 
     async def commit(self) -> str:
         """One whose history has everything; HEAD itself, if that is so already."""
-        found = await asyncio.to_thread(tips, self._clone) if self._clone is not None else Tips()
+        found = await in_thread(tips, self._clone) if self._clone is not None else Tips()
         self._taken.unsaved += found.problems
         head = await self._head(found)
         others = await self._others(head, found)
@@ -103,7 +103,7 @@ class _Taking:
     async def _staged(self, head: str) -> str:
         """The tree of what is staged; from here on, our index is that."""
         await self._here.read("read-tree", head)
-        if self._clone is not None and await asyncio.to_thread((self._clone.git_dir / "index").exists):
+        if self._clone is not None and await in_thread((self._clone.git_dir / "index").exists):
             try:
                 whole = [each for each in await self._here.entries("theirs") if each.stage == 0]
                 lines = b"".join(b"%s %s 0\t%s\0" % (e.mode, e.sha.encode(), e.path) for e in whole)
@@ -117,7 +117,7 @@ class _Taking:
 
     async def _work_tree(self) -> str:
         """The tree of the files; "" where there are none any more."""
-        if not await asyncio.to_thread(self._here.root.is_dir):
+        if not await in_thread(self._here.root.is_dir):
             return ""
         entries = await self._entries()
         listed = ["ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", *EXCLUDE]
@@ -129,7 +129,7 @@ class _Taking:
         for path, sha in links.items():
             await self._look_at_submodule(path, sha)
         wanted = [path for path in paths if not path.endswith(b"/") and path not in links]
-        readable = await asyncio.to_thread(self._readable, [path for path in wanted if path not in left_out])
+        readable = await in_thread(self._readable, [path for path in wanted if path not in left_out])
         await self._add(readable)
         await self._say_what_is_ignored()
         return await self._here.word("write-tree")
@@ -140,7 +140,7 @@ class _Taking:
             left_out = {each.path for each in await self._here.entries("theirs") if each.is_left_out}
         except GitFailed:
             left_out = set()
-        there = await asyncio.to_thread(lambda: {path for path in left_out if os.path.lexists(self._path(path))})
+        there = await in_thread(lambda: {path for path in left_out if os.path.lexists(self._path(path))})
         return [Entry(e.path, e.mode, e.sha, e.stage, e.path in left_out - there) for e in own]
 
     def _path(self, path: bytes) -> bytes:
@@ -179,16 +179,16 @@ class _Taking:
     async def _look_at_submodule(self, path: bytes, recorded: str) -> None:
         """Its work is not taken along: it must be as it is recorded, with nothing of its own."""
         root = Path(os.fsdecode(self._path(path)))
-        if not await asyncio.to_thread((root / ".git").exists):
-            if await asyncio.to_thread(lambda: root.is_dir() and any(root.iterdir())):
+        if not await in_thread((root / ".git").exists):
+            if await in_thread(lambda: root.is_dir() and any(root.iterdir())):
                 self._taken.unsaved.append(f"files in the submodule {_shown(path)}")
             return
-        clone = await asyncio.to_thread(find, root)
+        clone = await in_thread(find, root)
         if clone is None or not await self._is_as_recorded(clone, recorded):
             self._taken.unsaved.append(f"work in the submodule {_shown(path)}")
 
     async def _is_as_recorded(self, clone: Clone, recorded: str) -> bool:
-        found = await asyncio.to_thread(tips, clone)
+        found = await in_thread(tips, clone)
         if found.head != recorded or found.problems:
             return False
         async with scratch(self._here.git_dir, clone, clone.root) as there:

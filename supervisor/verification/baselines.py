@@ -1,8 +1,9 @@
 """What each test of a file came to before the work; a file is run once for all jobs of its batch."""
 
-import asyncio
 import os
 from collections import OrderedDict, defaultdict
+
+from anyio import Lock
 
 from supervisor.model.batch import Batch
 from supervisor.verification.trials.runs import Run
@@ -16,7 +17,7 @@ class Baselines:
     def __init__(self, trials: Trials) -> None:
         self._trials = trials
         self._known: OrderedDict[tuple[str, str], Run | None] = OrderedDict()
-        self._running: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._running: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
     async def run(self, batch: Batch, test: str) -> Run | None:
         """None: the file can't be run."""

@@ -1,6 +1,5 @@
 """A claim before the judge: what is tried on it, one stage after the other, until one of them rejects it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from supervisor.model.job import Job
 from supervisor.model.node import cases_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
+from supervisor.threads import in_thread
 from supervisor.verification.baselines import Baselines, file_of, tests_in
 from supervisor.verification.evidence.asking import Findings, ask_all
 from supervisor.verification.evidence.contents import contents, names
@@ -122,7 +122,7 @@ async def _facts(hearing: Hearing) -> Rejection | None:
 async def _questions(hearing: Hearing) -> Rejection | None:
     if not hearing.batch.profile.evidence_factor:
         return None
-    hearing.findings = await ask_all(await asyncio.to_thread(_opened, hearing))
+    hearing.findings = await ask_all(await in_thread(_opened, hearing))
     return Rejection("refused", hearing.findings.refusal) if hearing.findings.refusal else None
 
 

@@ -11,9 +11,10 @@
 Verifications have slots of their own, so that they never take the machine from agents.
 """
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
+
+from anyio import CapacityLimiter
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
@@ -23,6 +24,7 @@ from supervisor.model.job import Job
 from supervisor.model.node import cases_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict, Verification
+from supervisor.threads import in_thread, surely
 from supervisor.verification.baselines import Baselines
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.inspecting import Objections, Question, objections
@@ -41,7 +43,7 @@ class ProvingJudge:
     def __init__(self, store: GitStore, layout: Layout, trials: Trials, slots: int) -> None:
         self._store, self._layout = store, layout
         self._trials = trials
-        self._slots = asyncio.Semaphore(slots)
+        self._slots = CapacityLimiter(slots)
         self._baselines = Baselines(self._trials)
         self._writing = WritingJudge(store, layout, trials)
 
@@ -65,7 +67,7 @@ class ProvingJudge:
 
     async def _work(self, batch: Batch, job: Job) -> Verdict:
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test)
+        work = await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test)
         said = await self._said(batch, job, work)
         if said.breaches:
             return _rejected(job, "refused", said.refusal)
@@ -76,7 +78,7 @@ class ProvingJudge:
             try:
                 rejection = await hearing.rejection()
             finally:
-                await asyncio.to_thread(self._keep_log, batch, job, trial)
+                await surely(self._keep_log, batch, job, trial)
         if rejection is None:
             return _verified(hearing)
         runs, passed = len(hearing.runs), hearing.passed
@@ -99,7 +101,7 @@ class ProvingJudge:
             return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
             run = await trial.run(job.test, times=batch.cases_of(job.number))
-            await asyncio.to_thread(self._keep_log, batch, job, trial)
+            await surely(self._keep_log, batch, job, trial)
         # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
         if run.passed or run.only_skipped:
             return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)

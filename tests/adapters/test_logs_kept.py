@@ -20,6 +20,7 @@ from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import AttemptKey
 from supervisor.ports import AgentAddress, AgentOrder, Place
 from supervisor.transcripts.redact import Redactor
+from supervisor.tasks import beside
 from tests.adapters.log_box import ATTEMPT, KEY, Box, said
 from tests.waiting import until
 
@@ -76,11 +77,12 @@ def test_all_logs_together_are_bounded_and_the_oldest_go_first(tmp_path: Path) -
 @asynccontextmanager
 async def device(root: Path, agents: MemoryAgents | None = None) -> AsyncIterator[tuple[AgentLogs, MemoryAgents]]:
     agents = agents or MemoryAgents(root, providers=["local", "pool"])
-    logs = AgentLogs(Layout(root), agents, Redactor(), Panes({}))
-    try:
-        yield logs, agents
-    finally:
-        await logs.close()
+    async with beside() as tasks:
+        logs = AgentLogs(Layout(root), agents, Redactor(), Panes({}), tasks)
+        try:
+            yield logs, agents
+        finally:
+            await logs.close()
 
 
 async def test_an_agent_of_another_host_is_followed_and_read_once_more_at_its_end(tmp_path: Path) -> None:

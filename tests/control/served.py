@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyio.abc import TaskGroup
+
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
@@ -29,6 +31,7 @@ from supervisor.ports import SealedBatch
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
 from supervisor.transcripts.redact import Redactor
+from supervisor.tasks import beside
 from tests.adapters.agent_clone import commit, git
 
 CONFIG = """
@@ -180,12 +183,22 @@ def test_two(word):
 
 @asynccontextmanager
 async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIterator[Served]:
+    async with beside() as tasks:
+        (home / "state").mkdir(exist_ok=True)
+        logs = AgentLogs(Layout(home / "state"), MemoryAgents(home), Redactor(), Panes({}), tasks)
+        try:
+            async with _served(home, logs, tasks, otherwise, slots) as api:
+                yield api
+        finally:
+            await logs.close()
+
+
+@asynccontextmanager
+async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str, slots: int) -> AsyncIterator[Served]:
     config = home / "config.toml"
     config.write_text(CONFIG + f'[[pools]]\nname = "local"\nslots = {slots}\n')
     settings = load(config)
     journal = FullDisk()
-    (home / "state").mkdir(exist_ok=True)
-    logs = AgentLogs(Layout(home / "state"), MemoryAgents(home), Redactor(), Panes({}))
     stream = Stream(journal)
     loop: Loop
     player = Player(
@@ -210,12 +223,7 @@ async def served(home: Path, *, otherwise: str = "", slots: int = 4) -> AsyncIte
         facts={"version": "0", "state_dir": str(home / "state")},
     )
     socket = home / "ctl.sock"
-    running = asyncio.create_task(loop.run())
-    try:
-        await loop.inbox.ask(Configure(pool_specs(settings)))
-        async with serving(desk, socket):
-            yield Served(socket, a_repo(home), loop, journal, desk, player)
-    finally:
-        running.cancel()
-        await asyncio.wait([running])
-        await logs.close()
+    tasks.start_soon(loop.run)
+    await loop.inbox.ask(Configure(pool_specs(settings)))
+    async with serving(desk, socket):
+        yield Served(socket, a_repo(home), loop, journal, desk, player)

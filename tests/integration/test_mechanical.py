@@ -6,6 +6,7 @@ from pathlib import Path
 from supervisor.integration.elsewhere import Elsewhere
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
+from supervisor.tasks import beside
 from tests.adapters.agent_clone import commit, git
 from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, TESTS, Workshop, fates
 
@@ -248,13 +249,11 @@ async def test_the_branch_is_made_again_on_another_commit(tmp_path: Path) -> Non
     workshop.job(HALF, ("[FIX_TEST] Note", {"README__md": "a note\n"}))
     workshop.job(SANE, ("[IMPROVE_TEST] Sane", {"test_sane__py": TESTS["sane"] + "    assert True\n"}))
     now = commit(workshop.repo, "meanwhile", app__py=HALVED, README__md="another\n", NEWS__md="news\n")
-    elsewhere = Elsewhere(workshop.layout)
-    try:
+    async with beside() as tasks:
+        elsewhere = Elsewhere(workshop.layout, tasks)
         while (made := await elsewhere.onto(workshop.batch, now))["state"] == "working":
             pass
         again = await elsewhere.onto(workshop.batch, now)
-    finally:
-        await elsewhere.close()
     assert made["branch"] == f"supervisor/b-onto-{now[:12]}"
     assert git(workshop.repo, "log", "--format=%s", f"{now}..{made['branch']}").splitlines() == [
         "[FIX_IMPL] Double",

@@ -1,20 +1,21 @@
 """A person's checkout is looked at, never touched. Our own checkouts borrow their objects from a bare repository."""
 
-import asyncio
 import os
 import shutil
-import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from supervisor.adapters import process
 from supervisor.adapters.git.process import git
-from supervisor.adapters.to_the_end import to_the_end
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.threads import in_thread, surely
 
 #: the one branch that a checkout of ours has
 BRANCH = "base"
 MANY = 5
+#: a whole home is copied, onto a disk that may be busy
+COPY_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class RepoFacts:
 
 async def inspect(repo: Path) -> RepoFacts:
     """Read-only: not even the index is refreshed."""
-    if not await asyncio.to_thread(repo.is_dir):
+    if not await in_thread(repo.is_dir):
         raise NoSuchThing(f"there is no directory {repo}", hint="give the path of a git checkout with --repo")
     try:
         asked = ["--is-bare-repository", "--is-shallow-repository", "--show-object-format"]
@@ -83,14 +84,14 @@ async def _changed(root: Path) -> tuple[str, ...]:
 
 async def make_checkout(bare: Path, sha: str, into: Path) -> Path:
     """A clean checkout at `sha`: one branch, no remote, no hook, objects borrowed from `bare`. Again is fine."""
-    if await asyncio.to_thread(into.is_dir):
+    if await in_thread(into.is_dir):
         return into
     partial = into.with_name(f".{into.name}.partial")
     await discard(partial)
     partial.parent.mkdir(parents=True, exist_ok=True)
     try:
         await git(partial.parent, "init", "-q", "--template=", "-b", BRANCH, str(partial))
-        await asyncio.to_thread(_prepare, partial / ".git", bare)
+        await in_thread(_prepare, partial / ".git", bare)
         await git(partial, "reset", "-q", "--hard", sha, timeout=600)
         partial.rename(into)
     finally:
@@ -110,24 +111,18 @@ def _prepare(git_dir: Path, bare: Path) -> None:
 async def copy_tree(source: Path, into: Path) -> None:
     """A copy of its own: what is written to one is not seen in the other."""
     argv = ["cp", "-a", "--reflink=auto", "--", str(source), str(into)]
-    process = await asyncio.create_subprocess_exec(
-        *argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
     try:
-        _, said = await process.communicate()
-    except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await to_the_end(process.wait())
-        raise
-    if process.returncode:
-        last = said.decode(errors="replace").strip().splitlines()[-1:]
+        done = await process.run(argv, env=os.environ, timeout=COPY_SECONDS)
+    except TimeoutError:
+        raise GitFailed(f"the checkout can't be copied: it took more than {COPY_SECONDS:g} seconds") from None
+    if done.code:
+        last = done.err.decode(errors="replace").strip().splitlines()[-1:]
         raise GitFailed(f"the checkout can't be copied: {' '.join(last)[:300]}")
 
 
 async def discard(path: Path) -> None:
     """Gone already is fine, and so are folders that nobody may write into."""
-    await to_the_end(asyncio.to_thread(_remove, path))
+    await surely(_remove, path)
 
 
 def _remove(path: Path) -> None:

@@ -1,10 +1,10 @@
 """Writes one new branch into a person's repository: never over another one, and nothing else is touched there."""
 
-import asyncio
 from pathlib import Path
 
 from supervisor.adapters.git.process import git, run
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.threads import in_thread
 
 #: whatever the repository's own configuration says of a fetch
 FETCH = (
@@ -29,10 +29,10 @@ async def hand_over(bare: Path, target: Path, sha: str, branch: str) -> bool:
 async def _check(bare: Path, target: Path, sha: str, branch: str) -> None:
     if (await run(bare.parent, "check-ref-format", f"refs/heads/{branch}")).code or branch.startswith("-"):
         raise Refused(f"{branch} can't be the name of a branch", hint="see `git check-ref-format --help`")
-    if not await asyncio.to_thread(bare.is_dir) or (await run(bare, "cat-file", "-e", f"{sha}^{{commit}}")).code:
+    if not await in_thread(bare.is_dir) or (await run(bare, "cat-file", "-e", f"{sha}^{{commit}}")).code:
         raise NoSuchThing(f"commit {sha[:12]} is not kept any more", hint="`[keep]` says for how long work is kept")
     hint = "bring the repository back, or take the work into another one with --repo DIR"
-    if not await asyncio.to_thread(target.is_dir):
+    if not await in_thread(target.is_dir):
         raise Refused(f"there is no repository {target}", hint=hint)
     try:
         await git(target, "rev-parse", "--git-dir")

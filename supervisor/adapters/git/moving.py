@@ -1,14 +1,15 @@
 """Where a batch's base stands in a person's repository now, which is only read: what came after it, and whether the
 batch's branch merges with that."""
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
+from anyio import CancelScope
 
 from supervisor.adapters.git.merging import Merger
 from supervisor.adapters.git.process import git, run
+from supervisor.threads import in_thread
 
 FETCH = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
 FETCH_SECONDS, LOOK_SECONDS = 600.0, 10.0
@@ -43,10 +44,11 @@ async def moved(bare: Path, repo: Path, made: Made) -> str:
         await brought_home(bare, repo, head, f"refs/seen/{head}")
     try:
         count = await new_commits(bare, made.base, now)
-        return told(made.start, count, await asyncio.to_thread(collisions, bare, made.base, head, now))
+        return told(made.start, count, await in_thread(collisions, bare, made.base, head, now))
     finally:
         for sha in {now, head}:
-            await git(bare, "update-ref", "-d", f"refs/seen/{sha}")
+            with CancelScope(shield=True):
+                await git(bare, "update-ref", "-d", f"refs/seen/{sha}")
 
 
 async def tip(repo: Path, branch: str) -> str:

@@ -1,17 +1,16 @@
 """Runs git: with a deadline, bounded output, no configuration but ours, no hooks, no prompts.
 
-Each call is a process group of its own, killed as a whole when its time is up or the caller goes away.
+When its time is up or nobody waits for it any more, it is asked to end first: git takes its locks and half-written
+files with it. How programs are run at all: `adapters/process.py`.
 """
 
-import asyncio
-import contextlib
 import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from supervisor.adapters import process
 from supervisor.errors import GitFailed
 
 CONFIG = Path(__file__).with_name("gitconfig")
@@ -106,68 +105,19 @@ async def run(
 ) -> Finished:
     """How git ended; GitFailed only if it could not be started, or did not end in time."""
     argv = ["git", "-C", str(where), *args]
-    given = stdin if isinstance(stdin, bytes) else b""
+    argv = bounds.around(argv) if bounds else argv
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(bounds.around(argv) if bounds else argv),
-            stdin=stdin
-            if not isinstance(stdin, bytes)
-            else asyncio.subprocess.PIPE
-            if stdin
-            else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment(env),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise _not_started(error.strerror or str(error)) from error
-    try:
-        async with asyncio.timeout(timeout):
-            _, out, err = await asyncio.gather(
-                _feed(process.stdin, given), _drain(process.stdout), _drain(process.stderr)
-            )
-            code = await process.wait()
+        done = await process.run(argv, env=environment(env), timeout=timeout, stdin=stdin, most=MAX_OUTPUT)
     except TimeoutError:
         raise GitFailed(f"git {args[0]} did not end within {timeout:g} seconds") from None
-    finally:
-        await _end(process)
-    if bounds and code in NOT_STARTED:
+    except OSError as error:
+        raise _not_started(error.strerror or str(error)) from error
+    if bounds and done.code in NOT_STARTED:
         raise _not_started("it is not on PATH, or can't be run")
-    if len(out) > MAX_OUTPUT:
-        return Finished(args[0], code or -1, b"", b"fatal: it printed too much")
-    return Finished(args[0], code, out, err)
+    if done.is_cut:
+        return Finished(args[0], done.code or -1, b"", b"fatal: it printed too much")
+    return Finished(args[0], done.code, done.out, done.err)
 
 
 def _not_started(why: str) -> GitFailed:
     return GitFailed(f"git can't be started: {why}", hint="install git where the daemon's PATH has it")
-
-
-async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
-    if stream is None:
-        return
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(data)
-        await stream.drain()
-    stream.close()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        await stream.wait_closed()
-
-
-async def _drain(stream: asyncio.StreamReader | None) -> bytes:
-    """What a stream gives; soon after the bound, the rest is read and thrown away."""
-    assert stream is not None
-    chunks, size = [], 0
-    while chunk := await stream.read(2**16):
-        if size <= MAX_OUTPUT:
-            chunks.append(chunk)
-        size += len(chunk)
-    return b"".join(chunks)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of the process group is left when this returns."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.shield(process.wait())

@@ -13,18 +13,20 @@ Objects come in as one pack for each import and are never packed on the way: `ma
 drops only what no ref reaches, and a ref is dropped only by `forget`, so work is never lost to it.
 """
 
-import asyncio
 import hashlib
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from anyio import Lock
+
 from supervisor.adapters.git import checkouts, housekeeping, moving
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.landing import FETCH, hand_over
 from supervisor.adapters.git.process import git, run
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.threads import in_thread
 
 MOST_NAMES = 100
 MAX_PATCH = 50_000
@@ -37,7 +39,7 @@ class GitStore:
 
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir.absolute()
-        self._creating = asyncio.Lock()
+        self._creating = Lock()
 
     def bare(self, repo: Path) -> Path:
         """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
@@ -134,7 +136,7 @@ class GitStore:
     async def untouched(self) -> list[str]:
         """Batches of which there is a snapshot and nothing else: no agent was asked for, no work came home."""
         found = []
-        for batch in await asyncio.to_thread(self._with_a_source_only):
+        for batch in await in_thread(self._with_a_source_only):
             base = f"refs/supervisor/{batch}/base".encode()
             if all(ref == base for _, refs in await self._refs(batch) for ref in refs):
                 found.append(batch)
@@ -161,7 +163,7 @@ class GitStore:
 
     async def recover(self) -> None:
         """Remove what a crash has left. Call it before anything else, when no other daemon runs here."""
-        await asyncio.to_thread(self._remove_leftovers)
+        await in_thread(self._remove_leftovers)
 
     def _remove_leftovers(self) -> None:
         for pattern in ("repos/*.partial", "repos/*.git/incoming-*", "batches/*/.*.partial"):

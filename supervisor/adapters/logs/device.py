@@ -1,12 +1,13 @@
 """The `Logs` port: a thread that reads, tasks that follow the agents of other hosts, and the logs on disk."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import aclosing
 
 import structlog
+from anyio import CancelScope, sleep
+from anyio.abc import TaskGroup
 
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.books import Books
@@ -18,6 +19,7 @@ from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.usage import Usage
 from supervisor.ports import AgentAddress, Agents, LogPiece, Sight
 from supervisor.transcripts.redact import Redactor
+from supervisor.threads import in_thread, surely
 
 #: How long the thread rests between two rounds.
 ROUND_SECONDS = 0.2
@@ -47,11 +49,13 @@ log = structlog.get_logger()
 
 
 class AgentLogs:
-    def __init__(self, layout: Layout, agents: Agents, redactor: Redactor, panes: Panes) -> None:
+    def __init__(self, layout: Layout, agents: Agents, redactor: Redactor, panes: Panes, tasks: TaskGroup) -> None:
+        """`tasks`: in which the agents of other hosts are followed."""
         self._agents, self._redactor = agents, redactor
         self._store, self._books = LogStore(layout), Books(layout.state_dir / "logs.sqlite3")
         self._ingest = Ingest(self._store, self._books, redactor, agents.state_dir, panes)
-        self._followers: dict[AttemptKey, asyncio.Task[None]] = {}
+        self._tasks = tasks
+        self._followers: dict[AttemptKey, CancelScope] = {}
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._rounds, name="logs", daemon=True)
         self._thread.start()
@@ -67,27 +71,31 @@ class AgentLogs:
 
     def watch(self, attempts: Mapping[AttemptKey, Attempt]) -> None:
         self._ingest.watch(attempts)
-        for key in [key for key, task in self._followers.items() if key not in attempts or task.done()]:
+        for key in self._followers.keys() - attempts.keys():
             self._followers.pop(key).cancel()
         for attempt in attempts.values():
             if attempt.provider != "local" and attempt.stage is Stage.LIVE and attempt.key not in self._followers:
                 if len(self._followers) >= MOST_FOLLOWERS:
                     return
-                self._followers[attempt.key] = asyncio.create_task(self._follow(attempt))
+                following = self._followers[attempt.key] = CancelScope()
+                self._tasks.start_soon(self._follow, attempt, following)
 
-    async def _follow(self, attempt: Attempt) -> None:
-        while True:
-            try:
-                await self._bring(attempt, forever=True)
-            except MngrFailed as failed:
-                log.info("can't follow an agent now", attempt=str(attempt.key), why=failed.message)
-            await asyncio.sleep(FOLLOW_AGAIN_SECONDS)
+    async def _follow(self, attempt: Attempt, following: CancelScope) -> None:
+        with following:
+            while True:
+                try:
+                    await self._bring(attempt, forever=True)
+                except (MngrFailed, OSError) as failed:
+                    log.info("can't follow an agent now", attempt=str(attempt.key), why=str(failed))
+                except Exception:
+                    log.exception("bug while following an agent", attempt=str(attempt.key))
+                await sleep(FOLLOW_AGAIN_SECONDS)
 
     async def _bring(self, attempt: Attempt, *, forever: bool) -> None:
         async with aclosing(self._agents.follow(AgentAddress.of(attempt), forever=forever)) as lines:
             async for line in lines:
                 while not self._ingest.bring(attempt, line, MOST_BROUGHT):  # noqa: ASYNC110 -- a thread takes them
-                    await asyncio.sleep(ROUND_SECONDS)
+                    await sleep(ROUND_SECONDS)
 
     def learn(self, env: Mapping[str, str]) -> None:
         self._redactor.learn_environment(env)
@@ -110,7 +118,7 @@ class AgentLogs:
                 )
             except MngrFailed as failed:
                 log.info("can't read the last of an agent's events", attempt=str(attempt.key), why=failed.message)
-        return await asyncio.to_thread(self._ingest.finish, attempt, pane=not published)
+        return await in_thread(self._ingest.finish, attempt, pane=not published)
 
     async def _stop(self, attempt: Attempt, published: bool) -> None:
         """An agent that works on would take more than was counted, so it is stopped before that is done. What has
@@ -119,9 +127,9 @@ class AgentLogs:
             return
         deadline = time.monotonic() + LAST_WORDS_SECONDS
         while published and time.monotonic() < deadline and self._ingest.is_amid_turn(attempt):  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_SECONDS)
+            await sleep(LOOK_SECONDS)
         if not published:
-            await asyncio.to_thread(self._ingest.keep_pane, attempt)
+            await in_thread(self._ingest.keep_pane, attempt)
         await self._agents.stop([AgentAddress.of(attempt)])
 
     async def _end(self, attempt: Attempt, published: bool) -> None:
@@ -131,13 +139,12 @@ class AgentLogs:
             await self._bring(attempt, forever=False)
 
     async def read(self, key: AttemptKey, after: int = 0) -> LogPiece:
-        lines, place = await asyncio.to_thread(self._store.read, key, after)
+        lines, place = await in_thread(self._store.read, key, after)
         return LogPiece(tuple(line.decode(errors="replace") for line in lines), place)
 
     async def close(self) -> None:
         for follower in self._followers.values():
             follower.cancel()
-        await asyncio.gather(*self._followers.values(), return_exceptions=True)
         self._closing.set()
-        await asyncio.to_thread(self._thread.join)
+        await surely(self._thread.join)
         self._books.close()

@@ -1,10 +1,9 @@
 """The `Agents` port on the real `mngr` command."""
 
-import asyncio
-
 from supervisor.adapters.mngr.device import MngrAgents
 from supervisor.adapters.mngr.settings import MngrSettings
 from supervisor.ports import Agents
+from supervisor.threads import in_thread
 
 __all__ = ["MngrAgents", "MngrSettings", "open_agents"]
 
@@ -12,5 +11,5 @@ __all__ = ["MngrAgents", "MngrSettings", "open_agents"]
 async def open_agents(settings: MngrSettings) -> Agents:
     """The device; its directories are made where they are missing. Close it with `close()`."""
     for directory in (settings.home, settings.tmux_tmpdir, settings.cwd):
-        await asyncio.to_thread(directory.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await in_thread(directory.mkdir, mode=0o700, parents=True, exist_ok=True)
     return MngrAgents(settings)

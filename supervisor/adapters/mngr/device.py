@@ -7,11 +7,11 @@ Traps of mngr that are handled here, each measured:
 - `gc` takes the work directory of a create under way for an orphan, so it never runs beside one.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
+from anyio import Lock, create_task_group
 
 from supervisor.adapters.mngr.answers import AGENT_ID, event, events, failure, listing, not_created, plain_words
 from supervisor.adapters.mngr.calls import Answer, Calls, Lane
@@ -24,6 +24,7 @@ from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
 from supervisor.adapters.mngr.plain import PlainTransport, resolved
 from supervisor.adapters.mngr.pulling import pull_argv, settled
 from supervisor.adapters.mngr.settings import MngrSettings
+from supervisor.adapters.mngr.streams import Streams
 from supervisor.adapters.mngr.together import Act, Together
 from supervisor.adapters.mngr.warm import WarmTransport
 from supervisor.adapters.mngr.work_dirs import work_dir_in
@@ -44,13 +45,13 @@ class MngrAgents:
         self._warm = WarmTransport(settings, plain) if settings.warm else None
         self._calls = Calls(self._warm or plain, settings.max_output_bytes)
         self._version: tuple[int, str] | None = None
-        self._asking_version = asyncio.Lock()
+        self._asking_version = Lock()
         self._creating = 0
-        self._sweeping = asyncio.Lock()
+        self._sweeping = Lock()
         self._until_sweep = SWEEP_EVERY
         self._destroying = Together(self._destroy_surely)
         self._host, self._finding = LocalHost(settings.host_dir), Finding(self.list)
-        self._closing = asyncio.Event()
+        self._streams = Streams(settings)
 
     async def facts(self) -> MngrFacts:
         version = await self._versioned()
@@ -205,12 +206,12 @@ class MngrAgents:
             raise failure("label", answer)
 
     def observe(self) -> AsyncIterator[SeenAgent]:
-        return observed(self._settings, self._dialect, self._closing)
+        return observed(self._streams, self._dialect)
 
     async def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
         if (await self._dialect()).is_streaming:
             name = await self._name(self._finding.now_at(address))
-            async for line in followed(self._settings, name, self._closing, forever=forever):
+            async for line in followed(self._streams, name, forever=forever):
                 yield line
 
     def state_dir(self, agent_id: str) -> Path:
@@ -234,7 +235,7 @@ class MngrAgents:
                 log.warning("could not sweep", provider=provider, why=failed.message)
 
     async def close(self) -> None:
-        self._closing.set()
+        self._streams.close()
         await self._calls.close()
 
     @property
@@ -256,8 +257,17 @@ class MngrAgents:
     async def _each_provider(self, act: Act, addresses: Sequence[AgentAddress]) -> None:
         """One that is down must not hold up the others."""
         providers = {address.provider for address in addresses}
-        batches = [[a for a in addresses if a.provider == p] for p in sorted(providers)]
-        failed = [r for r in await asyncio.gather(*map(act, batches), return_exceptions=True) if r]
+        failed: list[Exception] = []
+
+        async def attempt(batch: Sequence[AgentAddress]) -> None:
+            try:
+                await act(batch)
+            except Exception as failure:
+                failed.append(failure)
+
+        async with create_task_group() as acting:
+            for provider in sorted(providers):
+                acting.start_soon(attempt, [a for a in addresses if a.provider == provider])
         if failed:
             raise failed[0]
 

@@ -4,8 +4,9 @@ One no-such-agent is a suspicion: mngr looks only where the address says. That a
 of its whole provider without problems, and by nothing less.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
+
+from anyio import Lock, current_time
 
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, Listing
@@ -18,7 +19,7 @@ class Finding:
         self._list = list_agents
         #: agents that were found at another address than they are asked for
         self._moved: dict[str, AgentAddress] = {}
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, Lock] = {}
         #: the last listing of each provider, and when it was asked for
         self._last: dict[str, tuple[float, Listing]] = {}
 
@@ -50,10 +51,9 @@ class Finding:
 
     async def _listed(self, provider: str) -> Listing:
         """Asked for after this was: who waited for the same one shares it."""
-        loop = asyncio.get_running_loop()
-        since = loop.time()
-        async with self._turns.setdefault(provider, asyncio.Lock()):
+        since = current_time()
+        async with self._turns.setdefault(provider, Lock()):
             if provider not in self._last or self._last[provider][0] < since:
-                began = loop.time()
+                began = current_time()
                 self._last[provider] = began, await self._list(provider)
             return self._last[provider][1]

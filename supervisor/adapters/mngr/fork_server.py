@@ -1,10 +1,10 @@
 """Runs under mngr's own interpreter: imports mngr once, then forks a child for each call. Imports nothing of ours.
 
 Standard input is a SOCK_SEQPACKET socket to the daemon; one packet is one JSON object.
-    to us    {"id": 1, "argv": […], "cwd": "…", "env": {…}} with two descriptors: the call's stdout and stderr
+    to us    {"id": 1, "argv": […], "cwd": "…", "env": {…}} with three descriptors: the call's stdout and stderr, and
+             one into which its exit code is written once it has ended, negative for a signal
              {"kill": 1}      kill that call's process group
     from us  {"ready": true, "python": "…", "paths": […]}     once mngr is imported
-             {"id": 1, "code": 0}                             a call has ended; negative for a signal
 
 Forking is sound because this process has one thread. A child becomes leader of its own session, and does all that a
 fresh process would do: descriptors, directory, environment, argv, threads joined and exit handlers run at the end.
@@ -54,13 +54,14 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     tell(link, {"ready": True, "python": sys.version.split()[0], "paths": packages})
-    calls: dict[int, int] = {}
+    #: by their process: the number of each call, and where its end is told
+    calls: dict[int, tuple[int, int]] = {}
     try:
         while True:
             readable, _, _ = select.select([link.fileno(), awoken], [], [])
             if awoken in readable:
                 os.read(awoken, 4096)
-                reap(link, calls)
+                reap(calls)
             if link.fileno() in readable and not take(link, cli, calls, (awoken, wake)):
                 return
     finally:
@@ -105,9 +106,9 @@ def asked_once(function: Callable) -> Callable:  # type: ignore[type-arg]
     return asked
 
 
-def take(link: socket.socket, cli: object, calls: dict[int, int], ours: tuple[int, int]) -> bool:
+def take(link: socket.socket, cli: object, calls: dict[int, tuple[int, int]], ours: tuple[int, int]) -> bool:
     """One packet; False once the daemon is gone."""
-    data, ancillary, _, _ = link.recvmsg(MAX_PACKET, socket.CMSG_SPACE(2 * 4))
+    data, ancillary, _, _ = link.recvmsg(MAX_PACKET, socket.CMSG_SPACE(3 * 4))
     fds = array.array("i")
     for _level, _type, payload in ancillary:
         fds.frombytes(payload[: len(payload) - len(payload) % 4])
@@ -115,18 +116,18 @@ def take(link: socket.socket, cli: object, calls: dict[int, int], ours: tuple[in
         return False
     request = json.loads(data)
     if "kill" in request:
-        for pid in [pid for pid, number in calls.items() if number == request["kill"]]:
+        for pid in [pid for pid, (number, _) in calls.items() if number == request["kill"]]:
             kill(pid)
         return True
     server = os.getpid()
     pid = os.fork()
     if pid == 0:
-        for fd in ours:
+        for fd in (*ours, fds[2], *(telling for _, telling in calls.values())):
             os.close(fd)
         link.close()
         become_mngr(cli, request, fds, server)
-    calls[pid] = request["id"]
-    for fd in fds:
+    calls[pid] = request["id"], fds[2]
+    for fd in fds[:2]:
         os.close(fd)
     return True
 
@@ -172,14 +173,15 @@ def run(cli: object) -> int:
     return code & 0xFF
 
 
-def reap(link: socket.socket, calls: dict[int, int]) -> None:
+def reap(calls: dict[int, tuple[int, int]]) -> None:
     while calls:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        number = calls.pop(pid, None)
-        if number is not None:
-            tell(link, {"id": number, "code": os.waitstatus_to_exitcode(status)})
+        if (call := calls.pop(pid, None)) is not None:
+            with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+                os.write(call[1], str(os.waitstatus_to_exitcode(status)).encode())
+            os.close(call[1])
 
 
 def kill(pid: int) -> None:

@@ -4,10 +4,11 @@ Two that are the first at once make up one each, and the later one stays: what t
 an address that leads nowhere. So until it is written down, one call goes alone, and the others wait for that.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+from anyio import Lock, current_time, move_on_after
 
 _LOOK_SECONDS = 0.05
 #: One that hangs before it has written anything holds up nobody for longer; whoever goes on then is found all the
@@ -18,7 +19,7 @@ _PATIENCE_SECONDS = 30.0
 class LocalHost:
     def __init__(self, host_dir: Path) -> None:
         self._file = host_dir / "host_id"
-        self._first = asyncio.Lock()
+        self._first = Lock()
         self._is_settled = False
 
     @property
@@ -36,12 +37,11 @@ class LocalHost:
 
     @asynccontextmanager
     async def alone_at_first(self) -> AsyncIterator[None]:
-        deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
-        while not self._is_there and asyncio.get_running_loop().time() < deadline:
-            try:
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    await self._first.acquire()
-            except TimeoutError:
+        deadline = current_time() + _PATIENCE_SECONDS
+        while not self._is_there and current_time() < deadline:
+            with move_on_after(_LOOK_SECONDS) as look:
+                await self._first.acquire()
+            if look.cancelled_caught:
                 continue
             try:
                 if not self._is_there:

@@ -1,50 +1,27 @@
 """One process per call: the command as it is on the machine."""
 
-import asyncio
-import contextlib
-import os
 import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from supervisor.adapters.mngr.calls import Running
 from supervisor.adapters.mngr.settings import MngrSettings
+from supervisor.adapters.process import Program
 from supervisor.errors import MngrFailed
-
-
-class PlainRunning:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    async def wait(self) -> int:
-        return await self._process.wait()
-
-    def kill(self) -> None:
-        # The event loop reaps, and this runs in it: without a return code the number is still this process's own.
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 class PlainTransport:
     def __init__(self, settings: MngrSettings) -> None:
         self._settings = settings
 
-    async def start(self, argv: Sequence[str], stdout: int, stderr: int) -> Running:
-        command = str(resolved(self._settings))
-        process = await asyncio.create_subprocess_exec(
-            *DIE_WITH_US,
-            command,
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
+    async def start(self, argv: Sequence[str], stdout: int, stderr: int) -> Program:
+        return Program(
+            [*DIE_WITH_US, str(resolved(self._settings)), *argv],
+            env=self._settings.environment(),
+            cwd=self._settings.cwd,
             stdout=stdout,
             stderr=stderr,
-            cwd=self._settings.cwd,
-            env=self._settings.environment(),
-            start_new_session=True,
+            may_leave=True,  # the tmux server, and what watches over agents
         )
-        return PlainRunning(process)
 
     async def close(self) -> None:
         pass

@@ -1,6 +1,5 @@
 """Copies files out of an agent's host. What arrives was made by an agent: no links, no devices, no giants."""
 
-import asyncio
 import contextlib
 import shutil
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from supervisor.adapters.mngr.dialects import Dialect
 from supervisor.adapters.mngr.settings import MngrSettings
 from supervisor.errors import MngrFailed
+from supervisor.threads import in_thread, surely
 
 
 def pull_argv(dialect: Dialect, agent: str, remote: str, landing: Path, settings: MngrSettings) -> tuple[str, ...]:
@@ -25,16 +25,16 @@ def pull_argv(dialect: Dialect, agent: str, remote: str, landing: Path, settings
 async def settled(remote: str, local: Path) -> AsyncIterator[Path]:
     """The directory to copy into. mngr only knows directories: a single file lands beside its place first."""
     if remote.endswith("/"):
-        await asyncio.to_thread(local.mkdir, parents=True, exist_ok=True)
+        await in_thread(local.mkdir, parents=True, exist_ok=True)
         yield local
         return
-    await asyncio.to_thread(local.parent.mkdir, parents=True, exist_ok=True)
-    landing = Path(await asyncio.to_thread(tempfile.mkdtemp, dir=local.parent, prefix=".pull-"))
+    await in_thread(local.parent.mkdir, parents=True, exist_ok=True)
+    landing = Path(await in_thread(tempfile.mkdtemp, dir=local.parent, prefix=".pull-"))
     try:
         yield landing
-        await asyncio.to_thread(_move, landing / PurePosixPath(remote).name, local)
+        await in_thread(_move, landing / PurePosixPath(remote).name, local)
     finally:
-        await asyncio.to_thread(shutil.rmtree, landing, ignore_errors=True)
+        await surely(shutil.rmtree, landing, ignore_errors=True)
 
 
 def _move(landed: Path, local: Path) -> None:

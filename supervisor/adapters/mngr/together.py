@@ -4,9 +4,10 @@ Half of what a `destroy` costs is the same for one agent and for twenty, and mng
 that waits does it for all; where a call hangs, nobody waits for longer than a moment.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+
+from anyio import Lock, move_on_after
 
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress
@@ -31,7 +32,7 @@ class Together:
 
     def __init__(self, act: Act, patience: float = PATIENCE_SECONDS) -> None:
         self._act, self._patience = act, patience
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, Lock] = {}
         #: groups that still take others
         self._waiting: dict[str, _Group] = {}
 
@@ -40,11 +41,10 @@ class Together:
         provider = addresses[0].provider
         group = self._waiting.setdefault(provider, _Group())
         group.addresses += addresses
-        turn = self._turns.setdefault(provider, asyncio.Lock())
-        try:
-            async with asyncio.timeout(self._patience):
-                await turn.acquire()
-        except TimeoutError:
+        turn = self._turns.setdefault(provider, Lock())
+        with move_on_after(self._patience) as patience:
+            await turn.acquire()
+        if patience.cancelled_caught:
             if self._waiting.get(provider) is group:  # it has not begun, and goes on without
                 group.addresses = [address for address in group.addresses if address not in addresses]
                 return await self._act(addresses)

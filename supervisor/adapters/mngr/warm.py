@@ -4,22 +4,25 @@ The server is started by the first call and again when mngr, its plugins or its 
 has died. Where it can't be started every call is a plain one, and that is said once.
 """
 
-import asyncio
 import contextlib
 import json
 import os
 import re
+import signal
 import socket
 from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
+from anyio import CancelScope, Lock, create_task_group, move_on_after, wait_readable
 
 from supervisor.adapters.mngr import fork_server
 from supervisor.adapters.mngr.answers import plain_words
-from supervisor.adapters.mngr.calls import Running, Tap, end
-from supervisor.adapters.mngr.plain import PlainRunning, PlainTransport, resolved
+from supervisor.adapters.mngr.calls import Running
+from supervisor.adapters.mngr.plain import PlainTransport, resolved
 from supervisor.adapters.mngr.settings import MngrSettings
+from supervisor.adapters.pipes import Pipe
+from supervisor.adapters.process import Program
 
 READY_SECONDS = 60.0
 #: A call that was killed is gone at once; if the server does not say so by then, it is the server that hangs.
@@ -40,32 +43,63 @@ class CannotServe(Exception):
 
 
 class WarmRunning:
-    def __init__(self, server: "Server", number: int) -> None:
-        self._server, self._number = server, number
-        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    """A call of the server's. How it ended comes through a pipe of its own, which closes when the server ends."""
+
+    def __init__(self, server: "Server", number: int, told: int) -> None:
+        self._server, self._number, self._told = server, number, told
+        self._code: int | None = None
 
     async def wait(self) -> int:
-        return await asyncio.shield(self.ended)
+        if self._code is None:
+            await wait_readable(self._told)
+            said = os.read(self._told, 20)
+            os.close(self._told)
+            self._code = int(said) if said else -signal.SIGKILL
+            self._server.has_answered(is_told=bool(said))
+        return self._code
 
     def kill(self) -> None:
-        if not self.ended.done():
+        if self._code is None:
             self._server.kill(self._number)
+
+    async def end(self) -> None:
+        if self._code is not None:
+            return
+        with CancelScope(shield=True):
+            self.kill()
+            with move_on_after(HUNG_SECONDS):
+                await self.wait()
+            if self._code is None:  # with the server its calls end
+                await self._server.close()
+                await self.wait()
 
 
 class Server:
     """One fork server and the calls it has under way."""
 
-    def __init__(self, process: asyncio.subprocess.Process, link: socket.socket) -> None:
-        self._process, self._link = process, link
-        self._loop = asyncio.get_running_loop()
-        self._calls: dict[int, WarmRunning] = {}
-        self._count = 0
-        self._is_retired = False
-        self.is_alive = True
+    def __init__(self, program: Program, link: socket.socket) -> None:
+        self._program, self._link = program, link
+        self._closing = Lock()
+        self._count = self._under_way = 0
+        self._is_retired = self._is_closed = False
         self.answers = 0
-        #: what it imports from, or None when it has ended before
-        self.ready: asyncio.Future[list[str] | None] = self._loop.create_future()
-        self._loop.add_reader(link.fileno(), self._hear)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._program.has_ended
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._is_closed and not self.has_ended
+
+    async def ready(self) -> list[str] | None:
+        """What it imports from, or None when it has ended before."""
+        await wait_readable(self._link)
+        try:
+            packet = self._link.recv(MAX_PACKET)
+        except OSError:
+            packet = b""
+        return [str(path) for path in json.loads(packet)["paths"]] if packet else None
 
     def start(self, argv: Sequence[str], settings: MngrSettings, fds: tuple[int, int]) -> WarmRunning | None:
         """None where the call does not fit into a packet or the server does not take it."""
@@ -74,75 +108,54 @@ class Server:
         packet = json.dumps(request).encode()
         if len(packet) > MAX_PACKET:
             return None
+        told, telling = os.pipe2(os.O_CLOEXEC)
         try:
-            socket.send_fds(self._link, [packet], fds)
+            socket.send_fds(self._link, [packet], (*fds, telling))
         except OSError:
+            os.close(told)
             return None
-        running = self._calls[self._count] = WarmRunning(self, self._count)
-        return running
+        finally:
+            os.close(telling)
+        self._under_way += 1
+        return WarmRunning(self, self._count, told)
 
     def kill(self, number: int) -> None:
         try:
             self._link.send(json.dumps({"kill": number}).encode())
-            self._loop.call_later(HUNG_SECONDS, self._give_up_on, number)
         except OSError:
-            self.die()
+            self.leave()
 
-    def _give_up_on(self, number: int) -> None:
-        if number in self._calls:
-            self.die()
+    def has_answered(self, *, is_told: bool) -> None:
+        self._under_way -= 1
+        self.answers += is_told
+        if self._is_retired and not self._under_way:
+            self.leave()
 
     def retire(self) -> None:
         """No more calls; ends with the last one."""
         self._is_retired = True
-        if not self._calls:
-            self.die()
+        if not self._under_way:
+            self.leave()
 
-    def die(self) -> None:
-        """Its end of the link closes, so it kills what it has under way and ends; those calls count as killed."""
-        if not self.is_alive:
-            return
-        self.is_alive = False
-        self._loop.remove_reader(self._link.fileno())
+    def leave(self) -> None:
+        """Its end of the link closes, so it kills what it has under way and ends."""
+        self._is_closed = True
         self._link.close()
-        self._loop.call_later(HUNG_SECONDS, PlainRunning(self._process).kill)
-        for running in self._calls.values():
-            running.ended.set_result(-9)
-        self._calls.clear()
-        if not self.ready.done():
-            self.ready.set_result(None)
 
     async def close(self) -> None:
-        self.die()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
-        await end(PlainRunning(self._process))
-
-    def _hear(self) -> None:
-        try:
-            packet = self._link.recv(MAX_PACKET)
-        except BlockingIOError:
-            return
-        except OSError:
-            packet = b""
-        if not packet:
-            self.die()
-            return
-        told = json.loads(packet)
-        if "ready" in told:
-            self.ready.set_result([str(path) for path in told["paths"]])
-            return
-        self.answers += 1
-        if running := self._calls.pop(told["id"], None):
-            running.ended.set_result(int(told["code"]))
-            if self._is_retired and not self._calls:
-                self.die()
+        self.leave()
+        with CancelScope(shield=True):
+            async with self._closing:
+                if self._program.code is None:
+                    with move_on_after(CLOSE_SECONDS):
+                        await self._program.wait()
+                await self._program.end()
 
 
 class WarmTransport:
     def __init__(self, settings: MngrSettings, plain: PlainTransport) -> None:
         self._settings, self._plain = settings, plain
-        self._starting = asyncio.Lock()
+        self._starting = Lock()
         self._server: Server | None = None
         self._stamp: Stamp = ()
         self._paths: list[str] = []
@@ -168,7 +181,7 @@ class WarmTransport:
             if self._server is not None:
                 self._deaths = 0 if self._server.is_alive or self._server.answers else self._deaths + 1
                 self._server.retire()
-                self._retired = [s for s in self._retired if s.is_alive] + [self._server]
+                self._retired = [s for s in self._retired if not s.has_ended] + [self._server]
                 self._server = None
             try:
                 if self._deaths >= MAX_DEATHS:
@@ -181,41 +194,37 @@ class WarmTransport:
             self._stamp = self._now()
 
     async def close(self) -> None:
-        await asyncio.gather(*(s.close() for s in [*self._retired, *([self._server] if self._server else [])]))
+        async with create_task_group() as closing:
+            for server in [*self._retired, *([self._server] if self._server else [])]:
+                closing.start_soon(server.close)
 
     async def _started(self) -> Server:
         self.interpreter = interpreter_of(resolved(self._settings))
+        with contextlib.closing(Pipe(2**16)) as complaints:
+            server = self._begun(complaints.into)
+            complaints.given()
+            try:
+                paths = await _ready(server, complaints)
+            except BaseException:
+                await server.close()
+                raise
+            if paths is None:
+                last = complaints.all().decode(errors="replace").strip().rpartition("\n")[2]
+                raise CannotServe(plain_words(last) or "it ended without a word")
+        self._paths = paths
+        return server
+
+    def _begun(self, stderr: int) -> Server:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
-        with theirs, contextlib.closing(Tap(2**16)) as stderr:
+        argv, env = [self.interpreter, "-P", fork_server.__file__], self._settings.environment()
+        with theirs:
             try:
-                process = await asyncio.create_subprocess_exec(
-                    *(self.interpreter, "-P", fork_server.__file__),
-                    stdin=theirs.fileno(),
-                    stdout=asyncio.subprocess.DEVNULL,
-                    stderr=stderr.write_end,
-                    cwd=self._settings.cwd,
-                    env=self._settings.environment(),
-                    start_new_session=True,
-                )
+                program = Program(argv, env=env, cwd=self._settings.cwd, stdin=theirs.fileno(), stderr=stderr)
             except OSError as error:
                 ours.close()
                 raise CannotServe(f"{self.interpreter} can't be run: {error.strerror}") from error
-            theirs.close()
-            server = Server(process, ours)
-            try:
-                async with asyncio.timeout(READY_SECONDS):
-                    paths = await server.ready
-            except BaseException as error:
-                await server.close()
-                if isinstance(error, TimeoutError):
-                    raise CannotServe(f"it was not ready within {READY_SECONDS:g} s") from error
-                raise
-            if paths is None:
-                await server.close()
-                raise CannotServe(plain_words(stderr.text().strip().rpartition("\n")[2]) or "it ended without a word")
-            self._paths = paths
-            return server
+        return Server(program, ours)
 
     def _now(self) -> Stamp:
         """What a running server has read once and for all."""
@@ -228,6 +237,21 @@ class WarmTransport:
             for path in [command, command.resolve(), *map(Path, self._paths), *config, *project]
             if path.exists()
         )
+
+
+async def _ready(server: Server, complaints: Pipe) -> list[str] | None:
+    """None: it has ended."""
+    paths = None
+    async with create_task_group() as hearing:
+        hearing.start_soon(complaints.hear)
+        with move_on_after(READY_SECONDS) as limit:
+            paths = await server.ready()
+        hearing.cancel_scope.cancel()
+    if paths is None:
+        await server.close()
+    if limit.cancelled_caught:
+        raise CannotServe(f"it was not ready within {READY_SECONDS:g} s")
+    return paths
 
 
 def interpreter_of(command: Path) -> str:

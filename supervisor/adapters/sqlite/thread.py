@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from anyio import CancelScope
+
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
@@ -38,7 +40,10 @@ class ConnectionThread:
             raise
 
     async def run[T](self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work, self._connection)
+        """What it comes to. Work that has begun is waited for, whoever is cancelled: it will have been done."""
+        with CancelScope(shield=True):
+            done = await asyncio.get_running_loop().run_in_executor(self._executor, work, self._connection)
+        return done  # noqa: RET504 -- to its type a scope may swallow what is raised in it
 
     async def close(self) -> None:
         await self.run(sqlite3.Connection.close)

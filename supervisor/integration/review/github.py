@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+from anyio import move_on_after
 
 from supervisor import __version__
 from supervisor.errors import DeviceFailed
@@ -78,7 +79,8 @@ class GitHub:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._client.aclose()
+        with move_on_after(TIMEOUT_SECONDS, shield=True):
+            await self._client.aclose()
 
     async def default_branch(self) -> str:
         found = await self._asked("GET", "")

@@ -6,7 +6,6 @@ and one that is asked twice all come to the same one. What may help is tried aga
 `Patience` says and no sooner than GitHub wants; then the problem is told, and nothing else fails for it.
 """
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
+from anyio import sleep
 from immutables import Map
 
 from supervisor.adapters.git.store import GitStore
@@ -27,6 +27,7 @@ from supervisor.observe import report_fold
 from supervisor.observe.report import AttemptFiles, History, Report
 from supervisor.ports import Integration, Integrator, Judgement
 from supervisor.ports.review import Offer, PullRequests
+from supervisor.threads import in_thread
 
 log = structlog.get_logger()
 
@@ -107,7 +108,7 @@ class GitHubPullRequests:
 
     async def open(self, batch: Batch, head: str) -> Offer:
         try:
-            report = await asyncio.to_thread(self._report, batch)
+            report = await in_thread(self._report, batch)
             if not offer.is_worth_it(report):
                 return Offer()
             return Offer((await self._patiently(batch, report, head)).url)
@@ -131,7 +132,7 @@ class GitHubPullRequests:
                 if again is None or time.monotonic() + max(again, wait) > deadline:
                     raise
                 log.info("GitHub is asked again", batch=batch.id, why=str(failed), seconds=max(again, wait))
-            await asyncio.sleep(max(again, wait))
+            await sleep(max(again, wait))
             wait = min(2 * wait, patience.longest)
 
     async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:

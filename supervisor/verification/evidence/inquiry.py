@@ -4,7 +4,6 @@ All of them happen in the one trial of the claim, each in a fresh copy of its ch
 at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +13,7 @@ from typing import Literal
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Necessity, Reach, Strength
 from supervisor.model.job import Job
+from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Contents, contents, put
 from supervisor.verification.evidence.seen import Seen, read_seen
 from supervisor.verification.rules.places import is_test_path, kind_of
@@ -93,7 +93,7 @@ class Inquiry:
         return {path: self.base[path] for path in paths}
 
     async def now(self, *paths: str) -> Contents:
-        return await asyncio.to_thread(contents, self.bare, self.job.brought.head, paths)
+        return await in_thread(contents, self.bare, self.job.brought.head, paths)
 
     def used(self, seen: Seen) -> Seen:
         """Of the repository, tests left out."""
@@ -146,7 +146,7 @@ class Inquiry:
         return run
 
     async def seen(self, run: Run) -> Seen:
-        return self.used(await asyncio.to_thread(read_seen, run.folder / "plugins"))
+        return self.used(await in_thread(read_seen, run.folder / "plugins"))
 
     def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
         found: dict[str, str] = {}

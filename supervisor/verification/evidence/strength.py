@@ -5,7 +5,6 @@ the test passes are shown to the test as it was: what that notices and this one 
 failed before notices a fault where it fails otherwise.
 """
 
-import asyncio
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from supervisor.model.evidence import Strength
+from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Content, Contents
 from supervisor.verification.evidence.finding import find
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
@@ -163,7 +163,7 @@ async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
         changed = {path: _instead(texts[path], Path(file)) for path, file in fault.files.items()}
         troubles.append(Trouble(fault.label, fault.is_drastic, changed))
     for path, how in sorted(seen.programs.items())[:MOST_PROGRAMS]:
-        if path not in seen.lines and not await asyncio.to_thread(_is_python, inquiry.prepared / path):
+        if path not in seen.lines and not await in_thread(_is_python, inquiry.prepared / path):
             troubles += [_told(path, how, lie) for lie in lies(how)]
     if not troubles and seen.opened:
         paths = sorted(seen.opened)

@@ -4,7 +4,6 @@ A setup runs code of the checkout, so one that was run on an agent's work keeps 
 install. A base is what the user has; its caches are copied to the home of every trial with the same setup.
 """
 
-import asyncio
 import hashlib
 import os
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.model.batch import Batch
+from supervisor.threads import in_thread
 
 _CACHE = ".cache"
 #: what only installers need: no run gets a copy of it
@@ -24,20 +24,20 @@ class Caches:
 
     async def give(self, batch: Batch, home: Path) -> None:
         kept = self._kept(batch)
-        if await asyncio.to_thread(kept.is_dir):
+        if await in_thread(kept.is_dir):
             await copy_tree(kept, home / _CACHE)
 
     async def keep(self, batch: Batch, home: Path) -> None:
         """Of a setup that was run on the base."""
         made, kept = home / _CACHE, self._kept(batch)
-        if await asyncio.to_thread(made.is_dir):
+        if await in_thread(made.is_dir):
             partial = kept.with_name(f"{kept.name}-{os.urandom(4).hex()}")
             try:
-                await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+                await in_thread(self._folder.mkdir, parents=True, exist_ok=True)
                 await copy_tree(made, partial)
                 await discard(kept)
                 with suppress(OSError):  # somebody else was quicker
-                    await asyncio.to_thread(partial.rename, kept)
+                    await in_thread(partial.rename, kept)
             finally:
                 await discard(partial)
 

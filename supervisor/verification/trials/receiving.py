@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from supervisor.threads import in_thread
 from supervisor.verification.trials.reports import Heard, Record
 
 MAX_BYTES = 32 * 2**20
@@ -52,7 +53,7 @@ class Receiver:
         loop = asyncio.get_running_loop()
         try:
             line, _ = await loop.sock_accept(listener)
-            while not await asyncio.to_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+            while not await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
                 line.close()
                 line, _ = await loop.sock_accept(listener)
         finally:

@@ -6,7 +6,6 @@ each time, and after the run all of it is gone. So no run sees what another has 
 those of agents have, and the environment is an agent's, name by name.
 """
 
-import asyncio
 import os
 import shutil
 import tempfile
@@ -16,11 +15,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from anyio import Lock
+
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
 from supervisor.launch.contract import run_command
 from supervisor.model.batch import Batch
 from supervisor.publication.rules.outcome import clean
+from supervisor.threads import at_length, in_thread
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.caches import Caches
 from supervisor.verification.trials.likeness import Places, Spoken, environment_of
@@ -57,7 +59,7 @@ class Trial:
     #: what was prepared, as it was then
     stamp: str = ""
     runs: list[Run] = field(default_factory=list)
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def prepared(self) -> Path:
@@ -77,9 +79,9 @@ class Trial:
             argv = ["sh", "-c", command]
             ended = await run(argv, cwd=stage.checkout, env=stage.env, timeout=limit + GRACE_SECONDS)
             seconds = time.monotonic() - began
-            report = await asyncio.to_thread(read, await receiver.heard(), stage.checkout)
+            report = await in_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
-            if await asyncio.to_thread(stamp_of, self.prepared) != self.stamp:
+            if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
         self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray))
         return self.runs[-1]
@@ -92,13 +94,13 @@ class Trial:
         async with self._lock, _temporary(self.folder) as temporary:
             places, folder = replace(self.places, temporary=temporary), self.folder / os.urandom(6).hex()
             try:
-                await asyncio.to_thread(folder.mkdir)
+                await in_thread(folder.mkdir)
                 await copy_tree(self.prepared, places.home)
                 env = environment_of(self.batch, places, nodes, spoken or Spoken())
                 if not instruments.are_none:
-                    env = await asyncio.to_thread(_instrumented, env, folder, instruments)
+                    env = await in_thread(_instrumented, env, folder, instruments)
                 if instruments.before is not None:
-                    await asyncio.to_thread(instruments.before, places.checkout)
+                    await in_thread(instruments.before, places.checkout)
                 yield Stage(places.checkout, env, folder)
             finally:
                 await discard(places.home)
@@ -131,7 +133,7 @@ class Trials:
 
     async def forget(self) -> None:
         """Whatever the last daemon had under way."""
-        await asyncio.to_thread(_forget, self._folder)
+        await at_length(_forget, self._folder)
 
     @asynccontextmanager
     async def trial(
@@ -142,14 +144,14 @@ class Trials:
         trial = Trial(batch, folder, Places.below(folder))
         try:
             bare = self._store.bare(Path(batch.repo))
-            base = await asyncio.to_thread(Base, bare, batch.base, sha)
+            base = await in_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
-            await asyncio.to_thread(_furnish, trial, base, replaced or {})
+            await in_thread(_furnish, trial, base, replaced or {})
             if batch.profile.setup:
                 await self._set_up(trial, is_base=sha == batch.base and not replaced)
-            await asyncio.to_thread(remove_bytecode, trial.places.checkout, base)
-            await asyncio.to_thread(trial.places.home.rename, trial.prepared)
-            trial.stamp = await asyncio.to_thread(stamp_of, trial.prepared)
+            await in_thread(remove_bytecode, trial.places.checkout, base)
+            await in_thread(trial.places.home.rename, trial.prepared)
+            trial.stamp = await in_thread(stamp_of, trial.prepared)
             yield trial
         finally:
             await discard(folder)

@@ -7,7 +7,6 @@
 What did not hold is kept as well, with what confused its writer: that is the report on the tool's interface.
 """
 
-import asyncio
 import base64
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ from supervisor.model.node import cases_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict, Verification
 from supervisor.publication.rules.outcome import clean, parse_outcome
+from supervisor.threads import in_thread, surely
 from supervisor.verification.inspecting import Question, inspect
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.running import environment
@@ -86,7 +86,7 @@ class WritingJudge:
         except Unready as unready:
             verdict = _rejected(job, Unproven(str(unready)))
         proposal.verification, proposal.reason = verdict.verification, verdict.reason or verdict.detail
-        await asyncio.to_thread(self._keep, AttemptKey(batch.id, job.number, job.attempts), proposal)
+        await in_thread(self._keep, AttemptKey(batch.id, job.number, job.attempts), proposal)
         return verdict
 
     async def _judged(self, batch: Batch, job: Job, task: Task, proposal: Proposal) -> Verdict:
@@ -97,7 +97,7 @@ class WritingJudge:
         if job.brought.claim not in (Outcome.FIXED, Outcome.IMPROVED):
             raise Unproven(f"its writer calls it {job.brought.claim}")
         bare = self._store.bare(Path(batch.repo))
-        work = await asyncio.to_thread(read_work, bare, batch.base, job.brought.head, job.number)
+        work = await in_thread(read_work, bare, batch.base, job.brought.head, job.number)
         proposal.bundle = await _bundle(bare, batch, job)
         await self._obeys(batch, task, work)
         name = f"{batch.id}-{job.number}-{job.attempts}"
@@ -107,7 +107,7 @@ class WritingJudge:
             try:
                 return await self._proven(batch, job, task, work, trial)
             finally:
-                await asyncio.to_thread(self._log, AttemptKey(batch.id, job.number, job.attempts), trial)
+                await surely(self._log, AttemptKey(batch.id, job.number, job.attempts), trial)
 
     async def _obeys(self, batch: Batch, task: Task, work: Changes) -> None:
         """Policy as for everybody; and a writer writes in one place."""
@@ -220,6 +220,6 @@ def _rejected(job: Job, why: Unproven) -> Verdict:
 async def read_proposal(layout: Layout, key: AttemptKey) -> str | None:
     """As JSON; None where there is none."""
     try:
-        return await asyncio.to_thread((layout.attempt(key) / PROPOSAL).read_text)
+        return await in_thread((layout.attempt(key) / PROPOSAL).read_text)
     except FileNotFoundError:
         return None

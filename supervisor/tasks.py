@@ -1,0 +1,54 @@
+"""Tasks that go on beside their owner, and end with it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from anyio import Event, create_task_group
+from anyio.abc import TaskGroup
+
+
+@asynccontextmanager
+async def beside() -> AsyncIterator[TaskGroup]:
+    """They are cancelled when it is left, and waited for. What goes wrong alone is raised as itself."""
+    try:
+        async with create_task_group() as tasks:
+            yield tasks
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as several:
+        if len(several.exceptions) > 1:
+            raise
+        raise several.exceptions[0] from None
+
+
+class Outcome[T]:
+    """What something comes to, for who asks later: a value, or what went wrong."""
+
+    def __init__(self) -> None:
+        self.known = Event()
+        self._value: list[T] = []
+        self._error: Exception | None = None
+
+    async def of(self, doing: Callable[[], Awaitable[T]]) -> None:
+        """Do it; it never raises."""
+        try:
+            self.is_value(await doing())
+        except Exception as error:
+            self.is_error(error)
+
+    def is_value(self, value: T) -> None:
+        self._value.append(value)
+        self.known.set()
+
+    def is_error(self, error: Exception) -> None:
+        self._error = error
+        self.known.set()
+
+    async def awaited(self) -> T:
+        await self.known.wait()
+        return self.told()
+
+    def told(self) -> T:
+        """Once it is known."""
+        if self._error is not None:
+            raise self._error
+        return self._value[0]
