@@ -27,8 +27,8 @@ from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
-from supervisor.transcripts.redact import Redactor
 from supervisor.tasks import beside
+from supervisor.transcripts.redact import Redactor
 
 WRITER = """
 import json, sys, time

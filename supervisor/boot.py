@@ -51,9 +51,9 @@ from supervisor.publication.collector import WorkCollector
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.publication.quarantine import Quarantine
 from supervisor.settings import Settings, pool_specs, resolve, shown
-from supervisor.transcripts.redact import of_this_process
 from supervisor.tasks import beside
 from supervisor.threads import in_thread
+from supervisor.transcripts.redact import of_this_process
 from supervisor.verification.advising import write_advice
 from supervisor.verification.judge import opened_judge
 from supervisor.verification.trials.trial import Trials

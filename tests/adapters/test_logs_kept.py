@@ -19,8 +19,8 @@ from supervisor.adapters.logs.store import LogStore
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.model.attempt import AttemptKey
 from supervisor.ports import AgentAddress, AgentOrder, Place
-from supervisor.transcripts.redact import Redactor
 from supervisor.tasks import beside
+from supervisor.transcripts.redact import Redactor
 from tests.adapters.log_box import ATTEMPT, KEY, Box, said
 from tests.waiting import until
 

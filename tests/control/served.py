@@ -30,8 +30,8 @@ from supervisor.observe.stream import Stream
 from supervisor.ports import SealedBatch
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
-from supervisor.transcripts.redact import Redactor
 from supervisor.tasks import beside
+from supervisor.transcripts.redact import Redactor
 from tests.adapters.agent_clone import commit, git
 
 CONFIG = """

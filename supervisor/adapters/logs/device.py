@@ -18,8 +18,8 @@ from supervisor.errors import MngrFailed
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.usage import Usage
 from supervisor.ports import AgentAddress, Agents, LogPiece, Sight
-from supervisor.transcripts.redact import Redactor
 from supervisor.threads import in_thread, surely
+from supervisor.transcripts.redact import Redactor
 
 #: How long the thread rests between two rounds.
 ROUND_SECONDS = 0.2

@@ -4,7 +4,6 @@ The name of the socket is in no folder and is given up with the first connection
 looks for it later finds what an agent finds. What arrives may be hostile: bounded, and read as nothing but records.
 """
 
-import asyncio
 import os
 import socket
 import struct
@@ -13,7 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
+from anyio import Event, move_on_after, wait_readable
 
+from supervisor.tasks import beside
 from supervisor.threads import in_thread
 from supervisor.verification.trials.reports import Heard, Record
 
@@ -28,44 +29,41 @@ class Receiver:
         self.name = os.urandom(8).hex()
         self._nonce = os.urandom(16).hex()
         self._heard = Heard()
+        self._is_silent = Event()
         self._decoder = msgspec.json.Decoder(Record)
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.setblocking(False)
-        listener.bind(f"\0{self.name}")
-        listener.listen(1)
-        self._task = asyncio.create_task(self._receive(listener))
-        try:
-            yield
-        finally:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.setblocking(False)
+            listener.bind(f"\0{self.name}")
+            listener.listen(1)
+            async with beside() as tasks:
+                tasks.start_soon(self._receive, listener)
+                yield
 
     async def heard(self) -> Heard:
         """All that was said; asked for when everything that could speak has ended."""
         if self._heard.is_connected:
-            await asyncio.wait([self._task], timeout=_REST_SECONDS)
+            with move_on_after(_REST_SECONDS):
+                await self._is_silent.wait()
         return self._heard
 
     async def _receive(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            line, _ = await loop.sock_accept(listener)
-            while not await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
-                line.close()
-                line, _ = await loop.sock_accept(listener)
-        finally:
-            listener.close()
+        line = await _accepted(listener)
+        while not await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+            line.close()
+            line = await _accepted(listener)
+        listener.close()
         self._heard.is_connected = True
         with line, suppress(OSError):
             line.setblocking(False)
-            await loop.sock_sendall(line, self._nonce.encode())
+            line.send(self._nonce.encode())
             size = 0
-            while data := await loop.sock_recv(line, _MAX_RECORD):
+            while data := await _received(line):
                 size += len(data)
                 self._take(data, size)
+        self._is_silent.set()
 
     def _take(self, data: bytes, size: int) -> None:
         if size > MAX_BYTES:
@@ -80,6 +78,17 @@ class Receiver:
             self._heard.records.append(record)
         else:
             self._heard.is_forged = True
+
+
+async def _accepted(listener: socket.socket) -> socket.socket:
+    await wait_readable(listener)
+    line, _ = listener.accept()
+    return line
+
+
+async def _received(line: socket.socket) -> bytes:
+    await wait_readable(line)
+    return line.recv(_MAX_RECORD)
 
 
 def _is_of_ours(line: socket.socket) -> bool:
