@@ -25,16 +25,17 @@ type Operation = Callable[[], Coroutine[Any, Any, object]]
 
 @dataclass
 class Moments:
-    """Cancels at one of them; 0: at none."""
+    """Does something at one of them; 0: at none. By itself it cancels."""
 
     at: int = 0
     scope: CancelScope = field(default_factory=CancelScope)
     seen: int = 0
+    act: Callable[[], object] | None = None
 
     def passed(self) -> None:
         self.seen += 1
         if self.seen == self.at:
-            self.scope.cancel()
+            (self.act or self.scope.cancel)()
 
 
 class Counted(Awaitable[Any]):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 
 from supervisor.adapters.private_tmux import PrivateTmux
@@ -22,6 +23,7 @@ from supervisor.model.request import Submit
 from supervisor.model.state import State
 from supervisor.rehearsal.generate import generate
 from supervisor.settings import Settings
+from supervisor.tasks import beside
 from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent")
@@ -128,19 +130,23 @@ async def running(
     async with opened(made.configuration, accept_older=accept_older) as devices:
         devices = change(devices)
         supervisor = daemon(made.configuration, devices, clock)
-        task = asyncio.create_task(supervisor.run())
-        ready = asyncio.create_task(supervisor.ready.wait())
-        await asyncio.wait([task, ready], return_when="FIRST_COMPLETED")
-        if task.done():
-            await task
-        here = Running(made, supervisor, devices)
+        ended = anyio.Event()
 
-        def note(state: State, events: Iterable[Event]) -> None:
-            here.events.extend(events)
+        async def run() -> None:
+            await supervisor.run()
+            ended.set()
 
-        supervisor.loop.watch(note)
-        try:
-            yield here
-        finally:
-            supervisor.stop()
-            await task
+        async with beside() as tasks:
+            tasks.start_soon(run)
+            await supervisor.ready.wait()
+            here = Running(made, supervisor, devices)
+
+            def note(state: State, events: Iterable[Event]) -> None:
+                here.events.extend(events)
+
+            supervisor.loop.watch(note)
+            try:
+                yield here
+            finally:
+                supervisor.stop()
+                await ended.wait()

@@ -50,20 +50,22 @@ class Receiver:
         return self._heard
 
     async def _receive(self, listener: socket.socket) -> None:
-        line = await _accepted(listener)
-        while not await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
-            line.close()
-            line = await _accepted(listener)
-        listener.close()
-        self._heard.is_connected = True
-        with line, suppress(OSError):
+        while not self._heard.is_connected:
+            with await _accepted(listener) as line:
+                if await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+                    listener.close()
+                    self._heard.is_connected = True
+                    await self._hear(line)
+        self._is_silent.set()
+
+    async def _hear(self, line: socket.socket) -> None:
+        with suppress(OSError):
             line.setblocking(False)
             line.send(self._nonce.encode())
             size = 0
             while data := await _received(line):
                 size += len(data)
                 self._take(data, size)
-        self._is_silent.set()
 
     def _take(self, data: bytes, size: int) -> None:
         if size > MAX_BYTES:

@@ -1,0 +1,99 @@
+"""The whole daemon, stopped or cancelled at moments of its life: in time, and nothing of it goes on."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from supervisor.adapters.mngr.warm import CLOSE_SECONDS
+from supervisor.boot import daemon, opened
+from supervisor.daemon.service import DETACH_SECONDS, Daemon
+from supervisor.errors import SupervisorError
+from supervisor.rehearsal.generate import generate
+from supervisor.tasks import beside
+from supervisor.threads import in_thread
+from tests.adapters.mngr.sandboxes import processes_of
+from tests.cancelling.moments import Counted, Left, Moments, counting
+from tests.daemon.crash import STUB
+from tests.daemon.sandbox import Running, Sandbox
+from tests.waiting import until
+
+#: what a stop may take, and as much again for a machine that does other things as well
+LIMIT = 2 * (DETACH_SECONDS + CLOSE_SECONDS)
+
+
+async def lives(made: Sandbox, repo: Path, began: Callable[[Daemon], None] = lambda daemon: None) -> None:
+    """A daemon with one batch, until it is sealed or the daemon has ended."""
+    async with opened(made.configuration) as devices:
+        supervisor, ended = daemon(made.configuration, devices), anyio.Event()
+        began(supervisor)
+
+        async def run() -> None:
+            await supervisor.run()
+            ended.set()
+
+        async with beside() as tasks:
+            tasks.start_soon(run)
+            await supervisor.ready.wait()
+            here = Running(made, supervisor, devices)
+            try:
+                await here.submit(repo=repo)
+            except SupervisorError:  # it is stopping
+                await ended.wait()
+            await until("it is sealed", lambda: ended.is_set() or "batch" not in here.state.batches)
+            supervisor.stop()
+            await ended.wait()
+
+
+async def moments_of(folder: Path, repo: Path, number: int, *, is_stopped: bool) -> int:
+    """How many there were; it ended at this one."""
+    mngr = {"command": str(STUB), "warm": False}
+    made = Sandbox(folder / str(number), jobs=2, settings={"mngr": mngr})
+    made.lives.parent.mkdir()
+    made.lives.touch()
+    known: list[Daemon] = []
+    began: list[float] = []
+    moments = Moments(number)
+
+    def act() -> None:
+        began.append(time.monotonic())
+        if is_stopped and known:
+            known[0].stop()
+        else:
+            moments.scope.cancel()
+
+    moments.act = act
+    before = Left.now()
+    with moments.scope:
+        async with counting(moments):
+            await Counted(lives(made, repo, known.append), moments)
+    assert not began or time.monotonic() - began[0] < LIMIT
+    await until("nothing of it is left", lambda: Left.now().more_than(before) == "")
+    ours = {"sleep", "bash", "sh"}  # agents live on, and end by themselves
+    await until(
+        "no call of mngr goes on",
+        lambda: not [p for p in processes_of(made.folder / "state") if p.name() not in ours],
+    )
+    return moments.seen
+
+
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "cancelled"])
+async def test_the_daemon(is_stopped: bool, tmp_path: Path) -> None:
+    """At ten moments of its life, spread over all of it."""
+    repo = tmp_path / "repo"
+    await in_thread(generate, repo, 2)
+    whole = await moments_of(tmp_path, repo, 0, is_stopped=is_stopped)
+    for step in range(10):
+        await moments_of(tmp_path, repo, 1 + whole * step // 10, is_stopped=is_stopped)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "cancelled"])
+async def test_the_daemon_at_many_moments(is_stopped: bool, tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    await in_thread(generate, repo, 2)
+    whole = await moments_of(tmp_path, repo, 0, is_stopped=is_stopped)
+    for number in range(1, whole, max(1, whole // 200)):
+        await moments_of(tmp_path, repo, number, is_stopped=is_stopped)
