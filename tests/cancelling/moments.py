@@ -5,10 +5,13 @@ the event loop is asked to make them (its task factory), and nothing of the prod
 """
 
 import asyncio
+import gc
+import re
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -98,7 +101,7 @@ async def at_each_moment(operation: Operation, *, within: float, every: int = 1)
         if moments.seen < number:
             return moments.seen
         assert took < within, f"it took {took:.1f} s to end at moment {number}"
-        await until(f"nothing is left of moment {number}", lambda: Left.now().more_than(before) == "")
+        await nothing_more_than(before, f"moment {number}")
     raise AssertionError
 
 
@@ -109,25 +112,48 @@ class Left:
     processes: frozenset[int]
     tasks: int
     threads: frozenset[str]
-    descriptors: int
+    #: by what they are of
+    descriptors: Counter[str]
 
     @classmethod
     def now(cls) -> "Left":
+        gc.collect()  # what nobody holds any more keeps its files open until then
         me = psutil.Process()
         return cls(
             frozenset(child.pid for child in me.children(recursive=True)),
             len(asyncio.all_tasks()),
             # Those of a pool wait for more.
             frozenset(each.name for each in threading.enumerate() if not each.name.startswith("AnyIO worker")),
-            len(list(Path("/proc/self/fd").iterdir())),
+            Counter(_opened()),
         )
 
     def more_than(self, before: "Left") -> str:
-        found = [f"process {pid}" for pid in self.processes - before.processes]
+        found = [f"process {_said(pid)}" for pid in self.processes - before.processes]
         found += [f"thread {name}" for name in self.threads - before.threads]
         found += [f"{self.tasks - before.tasks} tasks"] * (self.tasks > before.tasks)
-        found += [f"{self.descriptors - before.descriptors} descriptors"] * (self.descriptors > before.descriptors)
+        found += [f"descriptor {name}" for name in sorted((self.descriptors - before.descriptors).elements())]
         return ", ".join(found)
+
+
+def _opened() -> Iterator[str]:
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that looks
+            yield re.sub(r"\d+", "", str(each.readlink()))
+
+
+def _said(pid: int) -> str:
+    try:
+        return f"{pid}: {' '.join(psutil.Process(pid).cmdline())[:100]}"
+    except psutil.NoSuchProcess:
+        return str(pid)
+
+
+async def nothing_more_than(before: Left, of: str) -> None:
+    """What has been killed takes a moment to be gone."""
+    try:
+        await until(f"nothing is left of {of}", lambda: Left.now().more_than(before) == "")
+    except AssertionError as left:
+        raise AssertionError(f"{left}: {Left.now().more_than(before)}") from None
 
 
 def files_in(folder: Path) -> set[str]:

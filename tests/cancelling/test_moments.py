@@ -4,12 +4,13 @@ import asyncio
 import os
 import subprocess
 import threading
+from contextlib import ExitStack
+from pathlib import Path
 
 import anyio.lowlevel
 import pytest
 
-from tests.cancelling.moments import Left, cancelled_at
-from tests.waiting import until
+from tests.cancelling.moments import Left, cancelled_at, nothing_more_than
 
 
 async def test_each_moment_comes_once() -> None:
@@ -35,20 +36,17 @@ async def test_a_task_of_its_own_has_moments_too() -> None:
 @pytest.mark.parametrize("what", ["process", "task", "thread", "descriptor"])
 async def test_what_is_left_is_seen(what: str) -> None:
     before, over = Left.now(), threading.Event()
-    if what == "process":
-        left = subprocess.Popen(["sleep", "600"])  # noqa: ASYNC220
-        end = lambda: (left.kill(), left.wait())  # noqa: E731
-    elif what == "task":
-        task = asyncio.create_task(asyncio.sleep(600))
-        end = task.cancel
-    elif what == "thread":
-        thread = threading.Thread(target=over.wait, name="left")
-        thread.start()
-        end = over.set
-    else:
-        number = os.open(os.devnull, os.O_RDONLY)
-        end = lambda: os.close(number)  # noqa: E731
-    seen = Left.now().more_than(before)
-    end()
+    with ExitStack() as left:
+        if what == "process":
+            process = left.enter_context(subprocess.Popen(["sleep", "600"]))  # noqa: ASYNC220
+            left.callback(process.kill)
+        elif what == "task":
+            left.callback(asyncio.create_task(asyncio.sleep(600)).cancel)
+        elif what == "thread":
+            threading.Thread(target=over.wait, name="left").start()
+            left.callback(over.set)
+        else:
+            left.enter_context(Path(os.devnull).open())  # noqa: ASYNC230
+        seen = Left.now().more_than(before)
     assert what in seen
-    await until("it is gone", lambda: Left.now().more_than(before) == "")
+    await nothing_more_than(before, what)

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 
 from supervisor.adapters.mngr.warm import CLOSE_SECONDS
@@ -15,7 +17,7 @@ from supervisor.rehearsal.generate import generate
 from supervisor.tasks import beside
 from supervisor.threads import in_thread
 from tests.adapters.mngr.sandboxes import processes_of
-from tests.cancelling.moments import Counted, Left, Moments, counting
+from tests.cancelling.moments import Counted, Left, Moments, counting, nothing_more_than
 from tests.daemon.crash import STUB
 from tests.daemon.sandbox import Running, Sandbox
 from tests.waiting import until
@@ -70,13 +72,19 @@ async def moments_of(folder: Path, repo: Path, number: int, *, is_stopped: bool)
         async with counting(moments):
             await Counted(lives(made, repo, known.append), moments)
     assert not began or time.monotonic() - began[0] < LIMIT
-    await until("nothing of it is left", lambda: Left.now().more_than(before) == "")
-    ours = {"sleep", "bash", "sh"}  # agents live on, and end by themselves
-    await until(
-        "no call of mngr goes on",
-        lambda: not [p for p in processes_of(made.folder / "state") if p.name() not in ours],
-    )
+    await nothing_more_than(before, f"moment {number}")
+    await until("no call of mngr goes on", lambda: not calls_in(made.folder / "state"))
     return moments.seen
+
+
+def calls_in(state: Path) -> list[str]:
+    """Agents live on, and end by themselves."""
+    found = []
+    for process in processes_of(state):
+        with suppress(psutil.NoSuchProcess):
+            said = process.cmdline()
+            found += [" ".join(said)] * (str(STUB) in said)
+    return found
 
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "cancelled"])

@@ -62,7 +62,7 @@ class Stage:
         doing = self.performer.doing(self.world.state, effect)
         assert doing is not None
         try:
-            came = await doing
+            came = await doing()
         except Exception as bug:
             came = self.performer.failed(effect, str(bug))
         self.world.answer(effect, came)

@@ -73,7 +73,7 @@ class Cloud:
     async def launch(self) -> None:
         effects = self.world.pending(Launch)
         doing = [self.performer.doing(self.world.state, effect) for effect in effects]
-        answers = await asyncio.gather(*(each for each in doing if each is not None))
+        answers = await asyncio.gather(*(each() for each in doing if each is not None))
         for effect, answer in zip(effects, answers, strict=True):
             self.world.answer(effect, answer)
 
@@ -123,8 +123,8 @@ async def test_a_host_whose_making_ends_in_a_bug_is_waited_for_by_nobody(tmp_pat
     assert first is not None
     assert second is not None
     with pytest.raises(ZeroDivisionError):
-        await first
-    told = await second
+        await first()
+    told = await second()
     assert isinstance(told, ev.LaunchFailed)
     assert told.reason == "provider"
 
