@@ -32,6 +32,7 @@ from supervisor.control.server import serving
 from supervisor.daemon.heartbeat import beat, status_line
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.service import Daemon, Devices
+from supervisor.daemon.shortage import outlasting
 from supervisor.daemon.watch import Rhythm
 from supervisor.errors import MngrFailed, SupervisorError
 from supervisor.flow.retention import Limits
@@ -242,11 +243,11 @@ async def _served(
                 agents = len(supervisor.loop.state.attempts)
                 log.info("ready", socket=str(configuration.settings.socket), agents=agents)
                 tasks.start_soon(_obey, signals, supervisor, configuration, systemd)
-                tasks.start_soon(beat, supervisor, systemd)
-                tasks.start_soon(_mngr_facts, devices.agents, facts)
-                tasks.start_soon(disk.watch)
+                tasks.start_soon(outlasting, "signs of life", partial(beat, supervisor, systemd))
+                tasks.start_soon(outlasting, "mngr", partial(_mngr_facts, devices.agents, facts))
+                tasks.start_soon(outlasting, "disk", disk.watch)
                 if systemd.is_service:
-                    tasks.start_soon(_warn_of_shared_fate, configuration.settings)
+                    tasks.start_soon(outlasting, "tmux", partial(_warn_of_shared_fate, configuration.settings))
                 await ended.wait()
 
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +15,12 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.process import printing, run
 from supervisor.threads import in_thread
 from supervisor.verification.trials import running
-from tests.adapters.mngr.sandboxes import device, processes_of, sandbox
+from tests.adapters.mngr.sandboxes import Sandbox, device, processes_of, sandbox
+from tests.adapters.mngr.test_warm import importable_stub
+from tests.adapters.rescue_place import made
 from tests.cancelling.moments import at_each_moment, files_in
 from tests.control.served import a_repo
+from tests.waiting import until
 
 ENV = {"PATH": os.environ["PATH"]}
 #: of a machine that does other things as well
@@ -56,11 +61,11 @@ async def test_a_checkout_of_git(tmp_path: Path) -> None:
     await store.snapshot(repo, base, "b")
     before = files_in(tmp_path)
 
-    async def made() -> None:
+    async def checked_out() -> None:
         await store.checkout(repo, base, tmp_path / "checkout")
         await store.discard(tmp_path / "checkout")
 
-    moments = await at_each_moment(made, within=SOON)
+    moments = await at_each_moment(checked_out, within=SOON)
     await store.discard(tmp_path / "checkout")  # whole, if it was made at all
     assert files_in(tmp_path) == before
     assert moments > 10
@@ -78,16 +83,26 @@ async def test_a_trial(means: running.Means, tmp_path: Path) -> None:
     assert moments > 1
 
 
-@pytest.mark.parametrize("is_warm", [False])
-async def test_a_call_of_mngr(is_warm: bool) -> None:
-    with sandbox(warm=is_warm) as box:
+@pytest.mark.parametrize("place", [sandbox, importable_stub], ids=["plain", "warm"])
+async def test_a_call_of_mngr(place: Callable[[], AbstractContextManager[Sandbox]]) -> None:
+    with place() as box:
 
         async def listed() -> None:
             async with device(box) as agents:
                 await agents.list("local")
 
         assert await at_each_moment(listed, within=SOON) > 3
-        assert not processes_of(box.root)
+        await until("nothing of mngr goes on", lambda: not processes_of(box.root))
+
+
+async def test_taking_home_what_an_agent_left(tmp_path: Path) -> None:
+    """Half of an import is nothing: no file of it stays."""
+    there = await made(tmp_path)
+    (there.clone.work / "new.txt").write_text("not committed")
+    await at_each_moment(there.take, within=SOON, every=7)
+    assert there.file("new.txt") == "not committed"
+    assert not [path for path in there.bare.iterdir() if path.name.startswith("incoming-")]
+    assert not list(there.bare.rglob("*.lock"))
 
 
 async def test_work_in_a_thread_is_waited_for(tmp_path: Path) -> None:
