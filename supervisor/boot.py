@@ -81,7 +81,7 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
                 redactor, panes = of_this_process(credentials_directory()), Panes(mngr.environment())
                 logs = AgentLogs(layout, agents, redactor, panes, following)
                 try:
-                    yield await _devices(settings, layout, journal, agents, store, logs)
+                    yield await _devices(settings, journal, agents, store, logs)
                 finally:
                     with CancelScope(shield=True):
                         await logs.close()
@@ -91,10 +91,8 @@ async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIter
                 await journal.close()
 
 
-async def _devices(
-    settings: Settings, layout: Layout, journal: Journal, agents: Agents, store: GitStore, logs: AgentLogs
-) -> Devices:
-    mngr = mngr_settings(settings)
+async def _devices(settings: Settings, journal: Journal, agents: Agents, store: GitStore, logs: AgentLogs) -> Devices:
+    layout, mngr = Layout(settings.state_dir), mngr_settings(settings)
     return Devices(
         journal=journal,
         agents=agents,

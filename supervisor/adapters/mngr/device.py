@@ -8,6 +8,7 @@ Traps of mngr that are handled here, each measured:
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -30,6 +31,7 @@ from supervisor.adapters.mngr.warm import WarmTransport
 from supervisor.adapters.mngr.work_dirs import work_dir_in
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, MngrFacts, SeenAgent
+from supervisor.tasks import Outcome
 
 JSONL = ("--format", "jsonl")
 #: Left-overs of killed creates are swept after a create that failed, and every so many destroyed agents.
@@ -257,19 +259,14 @@ class MngrAgents:
     async def _each_provider(self, act: Act, addresses: Sequence[AgentAddress]) -> None:
         """One that is down must not hold up the others."""
         providers = {address.provider for address in addresses}
-        failed: list[Exception] = []
-
-        async def attempt(batch: Sequence[AgentAddress]) -> None:
-            try:
-                await act(batch)
-            except Exception as failure:
-                failed.append(failure)
-
+        outcomes: list[Outcome[None]] = []
         async with create_task_group() as acting:
             for provider in sorted(providers):
-                acting.start_soon(attempt, [a for a in addresses if a.provider == provider])
-        if failed:
-            raise failed[0]
+                outcomes.append(Outcome())
+                batch = [a for a in addresses if a.provider == provider]
+                acting.start_soon(outcomes[-1].of, partial(act, batch))
+        for outcome in outcomes:
+            outcome.told()
 
     async def _versioned(self) -> str:
         """Asked once, whoever wants it first, and again when the command has changed."""
