@@ -36,6 +36,9 @@ class Night(Sandbox):
             "keep_agents": "none",
             "verify_runs": 1,
             "integrator": self.integrator,
+            # What evidence shows, and what else is run on a branch, is told elsewhere: here they take a minute.
+            "evidence_factor": 0,
+            "branch_tests": (),
         }
         return self.tests, msgspec.convert(profile, Profile)
 
@@ -83,6 +86,7 @@ async def test_the_integrator_resolves_the_pair(tmp_path: Path) -> None:
             git(checkout, "reset", "--quiet", "--hard", "HEAD^")
 
 
+@pytest.mark.proof
 async def test_without_an_integrator_one_of_the_pair_is_set_aside_and_named(tmp_path: Path) -> None:
     async with night(tmp_path, *PAIR, integrator=False) as made:
         ended = await integrated(made)
