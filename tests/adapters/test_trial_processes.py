@@ -56,7 +56,7 @@ async def test_who_forks_without_end_is_caught(means: Means, tmp_path: Path) -> 
     stayer = Stayer(tmp_path)
     forks = f"{sys.executable} -c '{chain}'; {sys.executable} -c '{chain}'; setsid -f {stayer.command}; "
     ended = await sh(
-        forks + f"until grep -q held {stayer.note} 2>/dev/null; do sleep 0.02; done", means, cwd=tmp_path
+        forks + f"until grep -q held {stayer.note} 2>/dev/null; do sleep 0.02; done", means, cwd=tmp_path, timeout=90
     )
 
     assert ended.code == 0

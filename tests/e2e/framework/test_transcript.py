@@ -97,7 +97,7 @@ def test_output_is_on_disk_while_the_command_runs(e2e: E2e) -> None:
 
 
 def test_twin_has_times_and_the_same_text(e2e: E2e) -> None:
-    e2e.run("echo a; sleep 0.1; echo b >&2")
+    e2e.run("echo a; until grep -q stdout $E2E_CASTS/transcript.jsonl; do sleep 0.01; done; sleep 0.1; echo b >&2")
     events = [json.loads(line) for line in (e2e.directory / "transcript.jsonl").read_text().splitlines()]
     assert [event["event"] for event in events] == ["start", "output", "output", "end"]
     assert [(event["stream"], event["text"]) for event in events[1:3]] == [("stdout", "a\n"), ("stderr", "b\n")]
