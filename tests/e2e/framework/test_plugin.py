@@ -213,7 +213,7 @@ def test_our_deadline_comes_before_pytest_timeout(pytester: pytest.Pytester) -> 
         import pytest
         from supervisor.e2e import expect
 
-        @pytest.mark.timeout(4, method="thread")
+        @pytest.mark.timeout(8, method="thread")
         def test_it(e2e):
             expect(e2e.run("echo $$; exec sleep 60", timeout=60)).to_time_out()
             assert e2e.run("sleep 60").timed_out
