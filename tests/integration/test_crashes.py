@@ -48,9 +48,7 @@ def append_of(lines: list[str], kind: str) -> int:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize(
-    ("kind", "die_before"), [("judgement-wanted", True), ("integration-resumed", False), ("integration-ended", True)]
-)
+@pytest.mark.parametrize(("kind", "die_before"), [("judgement-wanted", True), ("integration-ended", True)])
 def test_killed_once(tmp_path: Path, uninterrupted: tuple[list[str], str], kind: str, die_before: bool) -> None:
     lines, head = uninterrupted
     box = box_in(tmp_path)

@@ -108,7 +108,12 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], 
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
-    ("kind", "die_before"), [("partial-started", False), ("partial-ended", True), ("partial-ended", False)]
+    ("kind", "die_before"),
+    [
+        ("partial-started", False),
+        ("partial-ended", True),
+        pytest.param("partial-ended", False, marks=pytest.mark.proof),
+    ],
 )
 def test_killed_in_the_middle_it_is_the_same_branch_and_there_is_one(
     tmp_path: Path, uninterrupted: tuple[list[str], tuple[str, str]], kind: str, die_before: bool
