@@ -8,8 +8,8 @@ ends as the program ends: with its exit status, or by the same signal. When the 
 when the test worker ends, so do the zygote and all its programs.
 
 Some starts are no fork, because the caller becomes the real program: with another character encoding, with a variable
-that Python itself reads when it starts, with descriptors that systemd passes, or with a closed standard stream.
-Some things are not there in a fork: the controlling terminal (the standard streams are the terminal all the same),
+that Python itself reads when it starts, with descriptors that systemd passes, or with a stream that is closed.
+And some things are not there in a fork: the controlling terminal (the standard streams are that terminal, though),
 the process group of the caller, its process id, SIGSTOP. A test that is about those starts the real program.
 """
 

@@ -31,6 +31,12 @@ def stage(e2e: E2e) -> Iterator[Stage]:
 
 
 @pytest.fixture
+def installed(stage: Stage) -> None:
+    """Programs are started as a person does it, for what a fork can't be, such as killed at once by `kill -9`."""
+    stage.use_installed()
+
+
+@pytest.fixture
 def daemon(stage: Stage) -> Spawned:
     """The test's own, with nothing to do."""
     return stage.start()

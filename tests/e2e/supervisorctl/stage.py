@@ -9,6 +9,7 @@ from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
 from supervisor.rehearsal import lay_out
 from tests.e2e.supervisorctl.place import PATIENCE_SECONDS, Place
+from tests.zygote import programs
 
 
 class Stage(Place):
@@ -27,6 +28,10 @@ class Stage(Place):
         """From now on the daemon is that one; the checkout stays this one."""
         self.state, self.socket = other.state, other.socket
         self.e2e.env |= {"SUPERVISOR_STATE_DIR": str(self.state), "SUPERVISOR_SOCKET": str(self.socket)}
+
+    def use_installed(self) -> None:
+        """From now on the installed programs, as a person starts them; else they are forks (`tests/zygote`)."""
+        self.e2e.env["PATH"] = self.e2e.env["PATH"].replace(f"{programs()}:", "")
 
     def uninstall_mngr(self) -> None:
         self.e2e.env["SUPERVISOR_MNGR"] = json.dumps({"command": "mngr-is-not-installed"})

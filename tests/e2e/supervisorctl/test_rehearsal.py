@@ -40,7 +40,7 @@ def test_from_a_test_that_fails_to_a_branch(e2e: E2e, stage: Stage) -> None:
     expect(diff).to_succeed().stdout.to_match(r"^\+.*if old not in tags")
 
 
-def test_a_crash_of_the_daemon(e2e: E2e, stage: Stage) -> None:
+def test_a_crash_of_the_daemon(e2e: E2e, stage: Stage, installed: None) -> None:
     """The agent in tmux lives on, and is the daemon's again.
 
     Tutorial block:

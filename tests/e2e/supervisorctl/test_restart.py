@@ -11,7 +11,7 @@ daemon=$!
 """
 
 
-def test_stop(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
+def test_stop(e2e: E2e, stage: Stage, installed: None, held: str, daemon: Spawned) -> None:
     """The daemon ends well, and its agents are where they were.
 
     Tutorial block:
@@ -46,7 +46,7 @@ def test_start_again(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None
     assert [stage.job(held, number)["attempts"] for number in (1, 2, 3)] == [1, 1, 1]
 
 
-def test_start_again_after_a_crash(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
+def test_start_again_after_a_crash(e2e: E2e, stage: Stage, installed: None, held: str, daemon: Spawned) -> None:
     """A daemon that was killed, and whose agents have worked on without it, has forgotten nothing.
 
     Tutorial block:

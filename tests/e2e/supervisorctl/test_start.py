@@ -28,7 +28,7 @@ def test_doctor_without_mngr(e2e: E2e, stage: Stage) -> None:
     expect(found).to_have_exit_code(1).stdout.to_match("^problem +mngr +.*can't be run — install imbue-mngr")
 
 
-def test_help(e2e: E2e, stage: Stage) -> None:
+def test_help(e2e: E2e, stage: Stage, installed: None) -> None:
     """The help of a verb has an example.
 
     Tutorial block:
@@ -49,7 +49,7 @@ def test_help_on_a_verb_that_is_none(e2e: E2e, stage: Stage) -> None:
     expect(e2e.run("supervisorctl sumbit --help")).to_have_exit_code(2).stderr.to_contain("No such command 'sumbit'")
 
 
-def test_a_daemon_without_configuration(e2e: E2e, stage: Stage) -> None:
+def test_a_daemon_without_configuration(e2e: E2e, stage: Stage, installed: None) -> None:
     """It runs four agents at a time on this machine.
 
     Tutorial block:
@@ -159,7 +159,7 @@ def test_which_daemon_is_meant(e2e: E2e, stage: Stage) -> None:
     assert said.stdout.count("no batch is open") == 2
 
 
-def test_a_socket_that_was_left_behind(e2e: E2e, stage: Stage) -> None:
+def test_a_socket_that_was_left_behind(e2e: E2e, stage: Stage, installed: None) -> None:
     """A daemon that was killed is told from one that never was.
 
     Tutorial block:
