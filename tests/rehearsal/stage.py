@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.rehearsal import AGENT, DEFECTS
+from tests.zygote import programs
 
 KNOWN: dict[str, Any] = json.loads(DEFECTS.read_text())
 SEEDS: dict[str, Any] = KNOWN["tests"]
@@ -26,15 +27,15 @@ BROKEN = sorted(test for test, seed in SEEDS.items() if seed["defect"] == "imple
 PAIR = sorted(test for test, seed in SEEDS.items() if "conflicts_with" in seed)
 UNMENDED = {test for test, seed in SEEDS.items() if seed["expected"]["outcome"] in ("failed", "blocked")}
 MERGED = {test: seed for test, seed in SEEDS.items() if seed["expected"]["ledger"] == "merged"}
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "supervisor.e2e.plugin"]
+PYTEST = ["forked-pytest", "-q", "-p", "supervisor.e2e.plugin"]
 WHO = {"GIT_CONFIG_GLOBAL": os.devnull, "EMAIL": "agent@example.invalid"}
 WHO |= {"GIT_AUTHOR_NAME": "agent", "GIT_COMMITTER_NAME": "agent"}
 
 
 def environment() -> dict[str, str]:
     """What a user's shell would give: this Python first on PATH, and no plugin but the one that the target needs."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"PATH": path, "HOME": os.environ["HOME"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **WHO}
+    path = f"{programs()}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "LANG": "C.UTF-8", "HOME": os.environ["HOME"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **WHO}
 
 
 def git(repo: Path, *words: str) -> str:

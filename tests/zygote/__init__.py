@@ -24,8 +24,8 @@ ROOT = HERE.parents[1]
 #: the installed programs
 REAL = Path(sys.executable).parent
 NAMES = ("supervisord", "supervisorctl", "agent-supervisord", "agent-supervisorctl")
-#: programs of the tests' own: modules that are run as `python -m` runs them in the root of the repository
-MODULES = {"box": "tests.daemon.box", "probe": "tests.zygote.probe"}
+#: modules that are run as `python -m` runs them; what is called pytest on PATH stays the real one
+MODULES = {"forked-pytest": "pytest", "box": "tests.daemon.box", "probe": "tests.zygote.probe"}
 
 
 _started: list["Zygote"] = []

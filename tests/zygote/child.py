@@ -101,7 +101,7 @@ def run(argv: Sequence[str]) -> NoReturn:
     code = 0
     try:
         if argv[1:2] == ["-m"]:
-            sys.argv = list(argv[2:])
+            sys.argv, sys.path[0] = list(argv[2:]), str(Path.cwd())
             runpy.run_module(argv[2], run_name="__main__", alter_sys=True)
         else:
             _run_script(argv)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from _pytest.config import default_plugins
+
 from tests.zygote import child
 
 NUMBER_BYTES = 8
@@ -28,7 +30,7 @@ DESCRIPTORS = 4
 PATIENCE_SECONDS = 30.0
 #: what our programs import sooner or later
 PACKAGES = ("supervisor.cli",)
-MODULES = ("supervisor.boot", "supervisor.settings", "tests.waiting", "zoneinfo")
+MODULES = ("supervisor.boot", "supervisor.settings", "tests.waiting", "zoneinfo", "pytest", "doctest")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +131,7 @@ def import_all() -> None:
     for package in PACKAGES:
         for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
             importlib.import_module(found.name)
-    for module in MODULES:
+    for module in (*MODULES, *(f"_pytest.{each}" for each in default_plugins)):
         importlib.import_module(module)
     assert threading.active_count() == 1, "a thread would be missing in a fork"
 
