@@ -34,12 +34,18 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @pytest.mark.timeout(300)
-async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("examples", [4, pytest.param(50, marks=pytest.mark.proof)])
+async def test_schemathesis_finds_nothing(tmp_path: Path, examples: int) -> None:
     async with served(tmp_path, otherwise="fixed") as api, on_loopback(api.socket) as port:
         await api.submit("tests/test_it.py::test_one", batch="kaaaa")
         base = f"http://127.0.0.1:{port}"
         # A stream has no end, which this tool waits for; its events are tested on their own.
-        options = ["--max-examples=20", "--seed=1", "--exclude-path=/v1/events/stream", "--request-timeout=20"]
+        options = [
+            f"--max-examples={examples}",
+            "--seed=1",
+            "--exclude-path=/v1/events/stream",
+            "--request-timeout=20",
+        ]
         running = await asyncio.create_subprocess_exec(
             str(Path(sys.executable).with_name("schemathesis")),
             "run",

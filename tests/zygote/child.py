@@ -60,6 +60,7 @@ def _take_environment(environment: dict[bytes, bytes]) -> None:
     os.environb.clear()
     os.environb.update(environment)
     time.tzset()
+    sys.dont_write_bytecode = bool(environment.get(b"PYTHONDONTWRITEBYTECODE"))
 
 
 def _open_streams() -> None:

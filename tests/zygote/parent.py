@@ -53,7 +53,8 @@ class Zygote:
         """In the zygote this never returns; in each fork it returns what was asked for, and its descriptors."""
         while self._asked is None:
             for key, _ in self._select.select():
-                key.data()
+                if self._select.get_map().get(key.fd) is key:  # what came before it may have taken it away
+                    key.data()
                 if self._asked is not None:
                     break
         return self._asked

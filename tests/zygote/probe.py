@@ -37,6 +37,7 @@ def facts() -> dict[str, Any]:
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in LIMITS},
         "path": sys.path,
         "executable": sys.executable,
+        "writes bytecode": not sys.dont_write_bytecode,
         "temporary": tempfile.gettempdir(),
         "zone": time.tzname,
         "threads": threading.active_count(),

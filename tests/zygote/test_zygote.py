@@ -62,6 +62,7 @@ def of_an_unusual_start(words: tuple[str, ...], folder: Path) -> dict[str, Any]:
         os.umask(0o027)
 
     environment = {"TZ": "Asia/Tokyo", "TMPDIR": str(folder), "COLUMNS": "55", "WORD": "grün", "EMPTY": ""}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [*words, "facts", "grün", ""],
         cwd=ROOT,
