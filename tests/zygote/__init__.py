@@ -89,7 +89,7 @@ class Zygote:
 
 
 #: bytes for the arguments, and for the environment, of a program, as others see them in /proc
-ARGUMENTS, ENVIRONMENT = 500, 16_000
+ARGUMENTS, ENVIRONMENT = 500, 8_000
 
 
 def _environment() -> dict[str, str]:

@@ -34,10 +34,16 @@ def run(words: tuple[str, ...], *more: str, **environment: str) -> subprocess.Co
 
 
 @contextmanager
-def waiting(program: Path, *, stderr: int = subprocess.PIPE) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def waiting(program: Path, prefix: tuple[str, ...] = ()) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A caller whose program waits, and the process id of that."""
     with subprocess.Popen(
-        [program, "wait"], cwd=ROOT, env=PLAIN, stdout=subprocess.PIPE, stderr=stderr, text=True
+        [*prefix, program, "wait"],
+        cwd=ROOT,
+        env=PLAIN,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as caller:
         try:
             assert caller.stdout is not None
@@ -142,6 +148,13 @@ def test_a_signal_for_the_caller_is_one_for_it(number: signal.Signals, ended: in
         said = caller.communicate(timeout=60)[1]
         assert (caller.returncode, said) == (ended, "hung up\n" if number == signal.SIGHUP else "")
     is_gone(pid)
+
+
+def test_a_signal_that_was_ignored_until_it_handled_it() -> None:
+    """As a daemon that is started by `nohup` reads its configuration again."""
+    with waiting(programs() / "probe", prefix=("nohup",)) as (caller, _):
+        caller.send_signal(signal.SIGHUP)
+        assert caller.wait(60) == 1
 
 
 def test_it_is_killed_with_its_caller() -> None:
