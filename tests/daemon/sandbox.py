@@ -25,6 +25,7 @@ from supervisor.rehearsal.generate import generate
 from supervisor.settings import Settings
 from supervisor.tasks import beside
 from tests.waiting import until
+from tests.zygote import mngr
 
 AGENT = Path(__file__).with_name("agent")
 
@@ -51,6 +52,7 @@ class Sandbox:
                 "socket": self.folder / "ctl.sock",
                 "pools": [{"name": "local", "slots": self.slots}],
                 **self.settings,
+                "mngr": {"command": str(mngr()), **self.settings.get("mngr", {})},
             }
         )
 

@@ -7,10 +7,13 @@ That process forks, and the fork becomes the program (`child.py`). The caller pa
 ends as the program ends: with its exit status, or by the same signal. When the caller is killed, so is the program;
 when the test worker ends, so do the zygote and all its programs.
 
+`mngr()` is the real mngr in the same way, from a zygote under mngr's own interpreter: its fork server, which the
+daemon starts, and plain calls.
+
 Some starts are no fork, because the caller becomes the real program: with another character encoding, with a variable
-that Python itself reads when it starts, with descriptors that systemd passes, or with a stream that is closed.
-And some things are not there in a fork: the controlling terminal (the standard streams are that terminal, though),
-the process group of the caller, its process id, SIGSTOP. A test that is about those starts the real program.
+that Python itself reads when it starts, with descriptors that systemd passes, or with a stream that is closed. And
+some things are not there in a fork: the controlling terminal (the standard streams are that terminal, though), the
+process group of the caller, its process id, SIGSTOP. A test that is about those starts the real program.
 """
 
 import os
@@ -23,41 +26,58 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: the installed programs
 REAL = Path(sys.executable).parent
+REAL_MNGR = ROOT / ".venv-mngr" / "bin" / "mngr"
 NAMES = ("supervisord", "supervisorctl", "agent-supervisord", "agent-supervisorctl")
 #: modules that are run as `python -m` runs them; what is called pytest on PATH stays the real one
 MODULES = {"forked-pytest": "pytest", "box": "tests.daemon.box", "probe": "tests.zygote.probe"}
+#: what our programs import sooner or later
+IMPORTS = ("supervisor.boot", "supervisor.settings", "supervisor.cli.*", "_pytest.*", "tests.waiting", "zoneinfo")
+#: bytes for the arguments, and for the environment, of a program, as others see them in /proc
+ARGUMENTS, ENVIRONMENT = 500, 8_000
 
-
-_started: list["Zygote"] = []
+_started: dict[str, "Zygote"] = {}
 
 
 def programs() -> Path:
     """The folder of the executables. The first call in a test worker starts its zygote, which ends with the tests."""
-    if not _started:
-        _started.append(Zygote())
-    return _started[0].programs
+    if "ours" not in _started:
+        zygote = _started["ours"] = Zygote(sys.executable, *IMPORTS)
+        for name in NAMES:
+            zygote.install(name, str(REAL / name))
+        for name, module in MODULES.items():
+            zygote.install(name, "-m", module)
+    return _started["ours"].programs
+
+
+def mngr() -> Path:
+    """The command. Its first line names a caller as its interpreter."""
+    if "mngr" not in _started:
+        zygote = _started["mngr"] = Zygote(str(REAL_MNGR.with_name("python")), "imbue.mngr.main")
+        python = zygote.install("python3")
+        _, _, script = REAL_MNGR.read_text().partition("\n")
+        (zygote.programs / "mngr").write_text(f"#!{python}\n{script}")
+        (zygote.programs / "mngr").chmod(0o755)
+    return _started["mngr"].programs / "mngr"
 
 
 def end() -> None:
     while _started:
-        _started.pop().end()
+        _started.popitem()[1].end()
 
 
 class Zygote:
     """One zygote, its socket, and the executables that call it."""
 
-    def __init__(self) -> None:
+    def __init__(self, python: str, *imports: str) -> None:
+        self._python = python
         self.folder = Path(tempfile.mkdtemp(prefix="zygote-"))
         self.programs = self.folder / "bin"
         self.programs.mkdir()
-        for name in NAMES:
-            self._install(name, [str(REAL / name)])
-        for name, module in MODULES.items():
-            self._install(name, [sys.executable, "-m", module])
         ready, said = os.pipe()
+        words = [str(self.socket), str(said), ",".join(imports), "-" * ARGUMENTS]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.zygote.parent", str(self.socket), str(said), "-" * ARGUMENTS],
-            env=_environment(),
+            [python, "-m", "tests.zygote.parent", *words],
+            env=self._environment(),
             cwd=ROOT,
             stdin=subprocess.PIPE,  # nobody writes to it: it ends with this process, and the zygote with it
             pass_fds=[said],
@@ -74,29 +94,23 @@ class Zygote:
     def pid(self) -> int:
         return self._process.pid
 
-    def _install(self, name: str, real: list[str]) -> None:
-        """The interpreter itself, not the environment's: that has to be looked for."""
-        text = (HERE / "caller").read_text()
-        head = f"#!{Path(sys.executable).resolve()} -ISE\nSOCKET, REAL = {str(self.socket)!r}, {real!r}\n"
-        (self.programs / name).write_text(head + text)
-        (self.programs / name).chmod(0o755)
+    def _environment(self) -> dict[str, str]:
+        """Nothing that a module could read when it is imported, and room for what is written over it."""
+        path = os.environ.get("PATH", os.defpath)
+        fixed = {"HOME": str(self.folder), "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+        return {"PATH": path, **fixed, "ROOM": "-" * ENVIRONMENT}
+
+    def install(self, name: str, *words: str) -> Path:
+        """An executable that stands for Python with these words; its own starts without an environment's packages."""
+        command = [self._python, *words]
+        head = f"#!{Path(sys.executable).resolve()} -ISE\nSOCKET, REAL = {str(self.socket)!r}, {command!r}\n"
+        path = self.programs / name
+        path.write_text(head + (HERE / "caller").read_text())
+        path.chmod(0o755)
+        return path
 
     def end(self) -> None:
         """Also the programs that still run."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
-
-
-#: bytes for the arguments, and for the environment, of a program, as others see them in /proc
-ARGUMENTS, ENVIRONMENT = 500, 8_000
-
-
-def _environment() -> dict[str, str]:
-    """Nothing that a module could read when it is imported, and room for what is written over it."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "ROOM": "-" * ENVIRONMENT,
-    }

@@ -82,12 +82,13 @@ def _open_streams() -> None:
 
 def _be_seen_as(argv: Sequence[str], environment: dict[bytes, bytes]) -> None:
     """In /proc, where the tests look for their processes: the words and the environment are written over ours."""
-    words = b"".join(os.fsencode(word) + b"\0" for word in [sys.executable, *argv])
+    words = b"".join(os.fsencode(word) + b"\0" for word in argv)
     values = b"".join(b"%s=%s\0" % item for item in environment.items())
     places = [int(field) for field in Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[45:49]]
     _write(words, places[0], places[1], PR_SET_MM_ARG_END)
     _write(values, places[2], places[3], PR_SET_MM_ENV_END)
-    _libc.prctl(PR_SET_NAME, Path(argv[0]).name.encode())
+    script = next((word for word in argv[1:] if not word.startswith("-")), "")
+    _libc.prctl(PR_SET_NAME, Path(argv[0] if argv[1] == "-m" else script).name.encode())
 
 
 def _write(data: bytes, start: int, end: int, which: int) -> None:
@@ -98,14 +99,18 @@ def _write(data: bytes, start: int, end: int, which: int) -> None:
 
 
 def run(argv: Sequence[str]) -> NoReturn:
-    """A script, or `python -m`; what Python does at its end, but for tidying up the memory."""
+    """`python [-P] SCRIPT` or `python -m MODULE`; what Python does at its end, but for tidying up the memory."""
     code = 0
     try:
-        if argv[1:2] == ["-m"]:
+        if argv[1] == "-m":
             sys.argv, sys.path[0] = list(argv[2:]), str(Path.cwd())
             runpy.run_module(argv[2], run_name="__main__", alter_sys=True)
+        elif argv[1] == "-P":
+            del sys.path[0]
+            _run_script(argv[2:])
         else:
-            _run_script(argv)
+            sys.path[0] = str(Path(argv[1]).parent)
+            _run_script(argv[1:])
     except SystemExit as end:
         code = _code(end)
     threading._shutdown()  # type: ignore[attr-defined]
@@ -115,7 +120,6 @@ def run(argv: Sequence[str]) -> NoReturn:
 
 def _run_script(argv: Sequence[str]) -> None:
     sys.argv = list(argv)
-    sys.path[0] = str(Path(argv[0]).parent)
     main = ModuleType("__main__")
     main.__file__ = argv[0]
     main.__builtins__ = builtins  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """The zygote itself: it imports, listens, forks for each caller, and tells it how the program ended.
 
-    python -m tests.zygote.parent SOCKET READY-FD PADDING
+    python -m tests.zygote.parent SOCKET READY-FD MODULES PADDING
 
 It has one thread, and ends, with all its programs, when its standard input does.
 """
@@ -16,21 +16,17 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from _pytest.config import default_plugins
 
 from tests.zygote import child
 
 NUMBER_BYTES = 8
 DESCRIPTORS = 4
 PATIENCE_SECONDS = 30.0
-#: what our programs import sooner or later
-PACKAGES = ("supervisor.cli",)
-MODULES = ("supervisor.boot", "supervisor.settings", "tests.waiting", "zoneinfo", "pytest", "doctest")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,19 +124,20 @@ def tell(caller: socket.socket, number: int) -> None:
         caller.sendall(number.to_bytes(NUMBER_BYTES, sys.byteorder, signed=True))
 
 
-def import_all() -> None:
-    for package in PACKAGES:
-        for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-            importlib.import_module(found.name)
-    for module in (*MODULES, *(f"_pytest.{each}" for each in default_plugins)):
-        importlib.import_module(module)
+def import_all(names: Sequence[str]) -> None:
+    """`package.*`: with all its modules."""
+    for name in names:
+        module = importlib.import_module(name.removesuffix(".*"))
+        if name.endswith(".*"):
+            for found in pkgutil.iter_modules(module.__path__, f"{module.__name__}."):
+                importlib.import_module(found.name)
     assert threading.active_count() == 1, "a thread would be missing in a fork"
 
 
 def main() -> None:
-    path, ready = sys.argv[1], int(sys.argv[2])
+    path, ready, modules = sys.argv[1], int(sys.argv[2]), sys.argv[3].split(",")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts the tests means them; they end this one
-    import_all()
+    import_all(modules)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)

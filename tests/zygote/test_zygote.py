@@ -17,7 +17,7 @@ import pytest
 
 from supervisor.e2e import processes
 from tests.waiting import until_sync
-from tests.zygote import ROOT, Zygote, programs
+from tests.zygote import REAL_MNGR, ROOT, Zygote, mngr, programs
 
 REAL = (sys.executable, "-m", "tests.zygote.probe")
 PLAIN = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
@@ -164,9 +164,9 @@ def test_it_is_killed_with_its_caller() -> None:
 
 
 def test_it_ends_with_the_zygote() -> None:
-    zygote = Zygote()
+    zygote = Zygote(sys.executable, "tests.waiting")
     try:
-        with waiting(zygote.programs / "probe") as (caller, pid):
+        with waiting(zygote.install("probe", "-m", "tests.zygote.probe")) as (caller, pid):
             zygote.end()
             said = caller.communicate(timeout=60)[1]
             assert (caller.returncode, said) == (70, "the zygote of the tests has ended\n")
@@ -179,8 +179,9 @@ def test_it_ends_with_the_zygote() -> None:
 TESTS = """
 import subprocess, sys
 from tests.zygote import Zygote
-zygote = Zygote()
-program = subprocess.Popen([zygote.programs / "probe", "wait"], stdout=subprocess.PIPE, text=True)
+zygote = Zygote(sys.executable, "tests.waiting")
+probe = zygote.install("probe", "-m", "tests.zygote.probe")
+program = subprocess.Popen([probe, "wait"], stdout=subprocess.PIPE, text=True)
 print(zygote.pid, program.stdout.readline().strip(), zygote.folder, flush=True)
 sys.stdin.read()
 """
@@ -211,3 +212,14 @@ def test_many_at_a_time_are_kept_apart() -> None:
     for thread in threads:
         thread.join()
     assert got == {status: status for status in range(20)}
+
+
+# --- mngr
+
+
+def test_mngr_says_what_it_says_without_the_zygote(tmp_path: Path) -> None:
+    """A plain call; what the daemon's fork server does with it is told by all tests on the real mngr."""
+    home = {"HOME": str(tmp_path), "PATH": f"{REAL_MNGR.parent}:{os.defpath}"}
+    said = [run((str(command),), "list", "--format", "json", **home) for command in (mngr(), REAL_MNGR)]
+    assert [(each.returncode, each.stderr) for each in said] == [(0, "")] * 2
+    assert said[0].stdout == said[1].stdout
