@@ -53,7 +53,7 @@ def mngr() -> Path:
     """The command. Its first line names a caller as its interpreter."""
     if "mngr" not in _started:
         zygote = _started["mngr"] = Zygote(str(REAL_MNGR.with_name("python")), "imbue.mngr.main")
-        python = zygote.install("python3")
+        python = zygote.install("../python3")  # on nobody's PATH
         _, _, script = REAL_MNGR.read_text().partition("\n")
         (zygote.programs / "mngr").write_text(f"#!{python}\n{script}")
         (zygote.programs / "mngr").chmod(0o755)
@@ -104,7 +104,7 @@ class Zygote:
         """An executable that stands for Python with these words; its own starts without an environment's packages."""
         command = [self._python, *words]
         head = f"#!{Path(sys.executable).resolve()} -ISE\nSOCKET, REAL = {str(self.socket)!r}, {command!r}\n"
-        path = self.programs / name
+        path = (self.programs / name).resolve()
         path.write_text(head + (HERE / "caller").read_text())
         path.chmod(0o755)
         return path
