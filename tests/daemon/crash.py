@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,7 @@ class CrashBox:
         return subprocess.Popen(
             [*(forked if prefix is None else [*prefix, *real]), str(path)],
             cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             stdout=log or subprocess.PIPE,
             stderr=log,
             text=True,
