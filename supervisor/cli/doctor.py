@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
 LITTLE_ROOM = 5 * 2**30
+#: the version that the tests run on
+INSTALL_MNGR = "uv tool install 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -102,12 +104,22 @@ def _mngr(here: session.Session, judged: Judged) -> Iterator[Finding]:
     command = judged.settings.mngr.command
     said = _said([command, "--version"], MNGR_SECONDS, judged.path)
     if said is None:
-        hint = "install imbue-mngr, or set `command` under [mngr] to where it is"
-        yield Finding("mngr", "problem", f"{command} can't be run", hint)
+        yield _no_mngr(command)
         return
     found = re.search(r"(\d+)\.(\d+)", said)
     fits = found is not None and (int(found[1]), int(found[2])) >= (0, 2)
     yield Finding("mngr", "ok" if fits else "problem", said, "" if fits else "mngr 0.2 or later is needed")
+
+
+def _no_mngr(command: str) -> Finding:
+    """It has an environment of its own, whose programs may not be on the daemon's PATH."""
+    places = [os.environ.get("UV_TOOL_BIN_DIR"), os.environ.get("PIPX_BIN_DIR"), "~/.local/bin"]
+    found = [each for place in places if place and (each := Path(place).expanduser() / "mngr").exists()]
+    if found:
+        hint = f"start the daemon with {found[0].parent} on PATH, or set `command` under [mngr] to {found[0]}"
+        return Finding("mngr", "problem", f"{command} is not on PATH, but {found[0]} is there", hint)
+    hint = f"install it in an environment of its own, by `{INSTALL_MNGR}`, or set `command` under [mngr] to where it is"
+    return Finding("mngr", "problem", f"{command} can't be run", hint)
 
 
 def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:

@@ -5,11 +5,12 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from supervisor import __version__
 from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.cli.arguments import with_common_options
 from supervisor.cli.session import Session
@@ -35,6 +36,7 @@ VERBS = {
     "slots": "steering:slots",
     "reload": "steering:reload",
     "doctor": "doctor:doctor",
+    "demo": "demonstrating:demo",
     "config": "config:app",
     "tutorial": "tutorial:app",
     "version": "looking:version",
@@ -42,9 +44,20 @@ VERBS = {
 }
 HIDDEN = {"complete": "completion:complete"}
 
-EPILOG = """Exit codes: 0 done as asked; 1 ran, some jobs failed; 2 usage or configuration; 3 daemon unreachable;
-4 refused; 5 no such thing; 6 stopped by its budget; 7 stopped by a limit or a login; 124 wait timed out; 130 and 143
-signals."""
+#: of `supervisorctl`, with what each says
+EXIT_CODES = {
+    "0": "done as asked",
+    "1": "ran, some jobs failed",
+    "2": "usage or configuration",
+    "3": "daemon unreachable",
+    "4": "refused",
+    "5": "no such thing",
+    "6": "stopped by its budget",
+    "7": "stopped by a limit or a login",
+    "124": "wait timed out",
+    "130 and 143": "signals",
+}
+EPILOG = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 
 
 class Verb(TyperCommand):
@@ -114,9 +127,18 @@ app = typer.Typer(
 )
 
 
+def _say_version(value: bool) -> None:
+    if value:
+        print(f"supervisorctl {__version__}")
+        raise typer.Exit(0)
+
+
+VERSION = typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+
+
 @app.callback()
 @with_common_options
-def root() -> None:
+def root(version: Annotated[bool, VERSION] = False) -> None:
     """A coding agent on every end-to-end test, and one branch to review.
 
     Start with `supervisorctl submit tests/e2e`, then `supervisorctl follow`.

@@ -16,7 +16,7 @@ SUBMIT_SECONDS = 1800.0
 Unit = Literal["function", "case", "file", "class"]
 
 PATHS = typer.Argument(
-    metavar="[PATHS] [-- PYTEST ARGS]",
+    metavar="PATHS",
     help="What to collect, as for pytest; what stands after -- goes to it.",
     show_default=False,
 )

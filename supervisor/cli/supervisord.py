@@ -12,8 +12,14 @@ from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.errors import SupervisorError
 from supervisor.observe import logs
 
-EPILOG = """TERM and INT detach: agents live on, and the next start finds them. HUP reads the configuration again.
-Exit codes: 0 stopped; 1 failed; 2 the configuration or the state can't be used; 4 another daemon is there."""
+EXIT_CODES = {
+    "0": "stopped",
+    "1": "failed",
+    "2": "the configuration or the state can't be used",
+    "4": "another daemon is there",
+}
+SIGNALS = "TERM and INT detach: agents live on, and the next start finds them. HUP reads the configuration again."
+EPILOG = f"{SIGNALS}\nExit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 CANT_BE_USED = 2
 
 
@@ -23,7 +29,7 @@ def main() -> None:
 
 
 def run(argv: list[str]) -> int:
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     logs.set_up(options.log_format)
     code = 0
     try:
@@ -71,7 +77,7 @@ def _salvage(state_dir: Path) -> int:
     return 1 if report.lost or report.renamed else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="supervisord",
         description="Put a coding agent on every end-to-end test, and keep at it.",

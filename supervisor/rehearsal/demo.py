@@ -1,12 +1,11 @@
-"""The whole story in a few minutes, with no key and no model: `make demo`.
-
-`python -m supervisor.rehearsal.demo [TEST...]` is the same, of all the tests or of those that are named.
+"""The whole story in a few minutes, with no key and no model: `supervisorctl demo`, or `make demo`.
 
 A daemon of its own in a directory of its own works on the rehearsal target, through the real mngr, tmux and git, and
 by the same commands that a person types. At the end nothing is left: no agent, no tmux server, no process, no file.
 """
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
+from supervisor.errors import Refused
 from supervisor.rehearsal import lay_out
 
 SLOTS = 6
@@ -64,10 +64,9 @@ CALLED_OFF = "test_move_what_is_not_there_is_refused"
 
 def main(tests: Sequence[str] = ()) -> int:
     leave_the_users_tmux()
-    missing = [tool for tool in ("mngr", "tmux", "git", "rsync") if shutil.which(tool) is None]
-    if missing:
-        print(f"the demo needs {', '.join(missing)} on PATH", file=sys.stderr)
-        return 2
+    if missing := [tool for tool in ("mngr", "tmux", "git", "rsync") if shutil.which(tool) is None]:
+        hint = "`supervisorctl doctor` says how to get what is missing"
+        raise Refused(f"the demo needs {', '.join(missing)} on PATH", hint=hint)
     started = time.monotonic()
     # A socket's path may not be long, so not under just any TMPDIR.
     folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir="/tmp"))
@@ -110,8 +109,10 @@ def _jobs(folder: Path, batch: str) -> list[dict[str, Any]]:
 @contextmanager
 def _daemon(folder: Path, config: Path) -> Iterator[None]:
     _say(f"$ supervisord --config {config} &")
+    # What is configured for a daemon of the user's is nothing to this one.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SUPERVISOR_")}
     command = [_beside("supervisord"), "--config", str(config), "--log-format", "json"]
-    with (folder / "daemon.log").open("wb") as log, subprocess.Popen(command, stderr=log, stdout=log) as daemon:
+    with (folder / "daemon.log").open("wb") as log, subprocess.Popen(command, env=env, stderr=log, stdout=log) as daemon:
         try:
             deadline = time.monotonic() + START_SECONDS
             while not (folder / "ctl.sock").exists():
@@ -167,7 +168,7 @@ def _show_branch(repo: Path, status: Mapping[str, Any]) -> None:
         print(subprocess.run(log, stdout=subprocess.PIPE, text=True, check=True).stdout)
     _say(
         'No model was used: the agents were scripts. With `agent = "claude"` the same commands run the real one.',
-        "Next: README.md, and `supervisorctl submit --help`.",
+        "Next: `supervisorctl submit --help`, in a repository of yours.",
     )
 
 
@@ -179,6 +180,3 @@ def _clear(folder: Path) -> None:
     PrivateTmux.below(folder / "state" / "tmux").end()
     shutil.rmtree(folder, ignore_errors=True)
 
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,7 @@
-"""Every key of the configuration, its type and its default."""
+"""Every key of the configuration: its type, its default, and what it means.
+
+The comment above a key (`#:`) and the docstring of a table are the text of the reference and of the man page.
+"""
 
 import os
 import re
@@ -93,94 +96,147 @@ class Table(BaseModel):
 
 
 class MngrTable(Table):
+    """The mngr that starts the agents."""
+
+    #: the mngr program, version 0.2 or later
     command: Annotated[str, Field(min_length=1)] = "mngr"
+    #: keep a process with mngr's code loaded and fork it for each call; plain calls are the fallback
     warm: bool = True
+    #: the deadline of every mngr call but `mngr create`
     call_timeout_seconds: Seconds = 60
-    #: of `mngr create`, which may make a host first
+    #: the deadline of `mngr create`, which may have to make a host first
     create_timeout_seconds: Seconds = 600
-    #: HOME of every mngr call, and so of local agents; must stay the same while agents live
+    #: HOME of every mngr call, and so of local agents; default `STATE_DIR/home`. Never change it while agents live
     home: AbsolutePath | None = None
-    #: where the tmux server of local agents has its socket; must stay the same while agents live
+    #: the folder with the socket of the local agents' tmux server; default `STATE_DIR/tmux`. Never change it while
+    #: agents live
     tmux_tmpdir: AbsolutePath | None = None
-    #: whether `mngr observe` gives hints between listings; auto: where this mngr can
+    #: whether to watch `mngr observe` between listings; `auto`: where this mngr has it
     observe: Literal["auto", "always", "never"] = "auto"
-    #: how often the agents of each provider are listed
+    #: the time between two listings of a provider's agents
     list_seconds: Seconds = 30
 
 
 class GitHubTable(Table):
-    #: where it is, branches are pushed and pull requests opened
+    """Push the branch of a batch and open a draft pull request."""
+
+    #: `credential:NAME`, a credential file with the token; without a token nothing is pushed
     token: Annotated[str, AfterValidator(_credential)] = ""
+    #: the API; for an Enterprise server `https://HOST/api/v3`
     api_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] = "https://api.github.com"
+    #: the remote of your repository that the branch is pushed to
     remote: Name = "origin"
-    #: the branch to merge into; "": the repository's own
+    #: the branch to merge into; empty: the branch you submitted from, else the repository's default branch
     base: str = ""
-    #: `owner/name` by profile; else the remote's URL says it
+    #: `owner/name` for each profile; without an entry the remote's URL says it
     repositories: dict[Name, Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]] = {}
 
 
 class KeepTable(Table):
-    """What stays of finished batches."""
+    """How long the data of finished batches stays. When any of the three limits is passed, the oldest batches go first."""
 
+    #: after so many days only the summary of a batch is left
     days: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60
+    #: the number of finished batches whose data is kept
     batches: Annotated[int, Field(ge=1)] = 200
+    #: the size of the whole state directory
     megabytes: Annotated[int, Field(ge=1)] = 20_000
 
 
 class PoolTable(Table):
+    """A place where agents run, and how many at a time. There may be several `[[pools]]`."""
+
+    #: the name that profiles use
     name: Name
+    #: a mngr provider: `local`, `modal`, `docker`, or one that mngr's own settings define, such as an ssh pool
     provider: Name = "local"
+    #: existing hosts of the provider; empty: this machine, or new hosts where the provider makes them
     hosts: Words = ()
+    #: the number of agents that share a new host
     agents_per_host: Annotated[int, Field(ge=1)] = 4
+    #: the number of agents at a time
     slots: Annotated[int, Field(ge=0, le=100_000)] = 4
 
 
 class IntegrateAtTable(Table):
-    """When what is done so far is integrated: whichever comes first, once for a batch."""
+    """Make a branch of the finished work before the batch is over. The condition that comes first counts, once."""
 
-    #: of the batch's jobs, those that are over
+    #: the share of jobs that are over, such as 0.9
     share: Annotated[float, Field(gt=0, lt=1)] | None = None
-    #: since its first launch
+    #: the time since the first launch, such as "2h"
     after: Duration | None = None
 
 
 class ProfileTable(Table):
+    """How the agents of a batch work: `supervisorctl submit --profile NAME`."""
+
+    #: the profile that gives every key that this one leaves out; else the defaults below apply
     inherits: str = ""
+    #: a mngr agent type, such as `claude`; `rehearsal` needs no model; `command` runs your own program
     agent: Annotated[str, Field(min_length=1)] = "claude"
-    #: unless said otherwise, those of its kind
+    #: arguments for the agent program; default: those of its kind, such that it asks nobody
     agent_args: Words = kind_of("claude").args
+    #: for `agent = "command"`: the program and its arguments
     command: Words = ()
+    #: pools in order of preference; when one is full, the next one is used
     pools: Annotated[Words, Field(min_length=1)] = ("local",)
+    #: the number of agents of one batch at a time; 0: as many as the pools have slots
     slots: Annotated[int, Field(ge=0)] = 0
+    #: how a local agent gets its clone
     transfer: Literal["git-mirror", "git-worktree"] = "git-mirror"
+    #: which agents stay, stopped, after their work is safe: `failed` keeps those that did not publish. An agent whose
+    #: work could not be saved completely is always kept
     keep_agents: Literal["all", "failed", "none"] = "failed"
+    #: a shell command that prepares every checkout, such as `uv sync`
     setup: str = ""
+    #: the command that runs pytest in a checkout, such as `["uv", "run", "pytest"]`
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
-    #: what one job has of what pytest collects
+    #: what one job is: a test function with all its cases, or one case, class or file
     per: Literal["function", "case", "file", "class"] = "function"
+    #: folders that go first on PYTHONPATH, such as `["src"]`; `submit` finds them where it can
     python_path: Annotated[Words, AfterValidator(_inside)] = ()
+    #: environment variables for agents; the value `credential:NAME` is replaced by the content of that credential file
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    #: the same for the integrator agent only
     integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    #: the time limit of one agent on a job with one case; each further case adds `test_timeout_seconds`
     job_timeout_seconds: Seconds = 3600
+    #: an agent that shows no activity for so long is stalled
     stall_timeout_seconds: Seconds = 600
-    #: what to do about an agent that asks for permission
+    #: what to do when an agent asks for permission: tell a person, say no, or give it up after a while
     on_parked: Literal["notify", "deny", "time-out"] = "notify"
+    #: with `on_parked = "time-out"`: how long to wait
     parked_timeout_seconds: Seconds = 900
+    #: new attempts after a crash or a stall; rate limits and refused logins do not count
     retries: Annotated[int, Field(ge=0)] = 1
+    #: the time limit of one test case, in the agent's runs and in verification
     test_timeout_seconds: Seconds = 120
+    #: how often each claim is run again; 0: nothing is verified
     verify_runs: Annotated[int, Field(ge=0)] = 2
+    #: the time for evidence, as a multiple of the time of those runs; 0: no evidence is gathered
     evidence_factor: Annotated[float, Field(ge=0)] = 2
+    #: pytest arguments for what else must pass on the branch; `[]`: nothing; default: the tests of all packages that
+    #: the branch touches
     branch_tests: Words | None = None
+    #: the time limit of these; the report names what was not run
     branch_tests_seconds: Seconds = 600
+    #: start an agent where merging needs judgement; `false`: merge by machine only
     integrator: bool = True
+    #: make a branch before the batch is over, see below
     integrate_at: IntegrateAtTable = IntegrateAtTable()
+    #: globs of files that agents may edit; empty: everything that is not denied
     allow_paths: Words = ()
+    #: globs of files that agents may not edit, even if allowed; a name without `/` matches at any depth
     deny_paths: Words = DENIED
+    #: a folder with prompt templates that replace or extend the shipped ones
     prompts: Annotated[str, AfterValidator(_absolute_text)] = ""
+    #: not used yet
     select: Literal["all", "changed", "failed"] = "all"
+    #: a daily time such as "22:00-06:00"; jobs start only inside it, running ones finish
     window: Annotated[str, AfterValidator(_window)] = ""
-    #: of the window; "": this machine's
+    #: the time zone of the window, such as Europe/Berlin; empty: this machine's
     timezone: Annotated[str, AfterValidator(lambda name: name and timezone_name(name))] = ""
+    #: the tokens that a batch may use, cached ones and the integrator's included; default: no limit
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -191,13 +247,15 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
+    #: where everything is kept that must survive
     state_dir: AbsolutePath = Field(default_factory=paths.state_dir)
+    #: where the daemon listens
     socket: AbsolutePath = Field(default_factory=paths.socket)
     mngr: MngrTable = MngrTable()
     github: GitHubTable = GitHubTable()
     keep: KeepTable = KeepTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
-    #: verifications at once; default: half of the processors, so that agents keep theirs
+    #: the number of verifications at a time; default: half of the processors
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     profiles: dict[Name, ProfileTable] = {}
 

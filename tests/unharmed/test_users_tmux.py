@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 #: what makes tmux servers of its own and ends them, each at its smallest
 STARTED = (
-    ("-m", "supervisor.rehearsal.demo", "tests/e2e/test_tags.py::test_list_by_tag"),
+    ("-c", "from supervisor.cli.main import main; main()", "demo", "tests/e2e/test_tags.py::test_list_by_tag"),
     ("-m", "bench.jobs", "--jobs", "1", "--slots", "1", "--work", "0"),
     ("-m", "pytest", "-q", "tests/daemon/test_real.py", "-k", "cancelled_job_is_rescued"),
 )
