@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -28,6 +29,10 @@ myst_heading_anchors = 4
 nitpicky = True
 
 MERMAID = re.compile(r"```mermaid\n(.*?)```\n", re.S)
+#: a script, a picture, a style or a font of another place; a link that a person follows is none of these
+FETCHED = re.compile(
+    r"<(?:script|img|link|iframe|source)\b[^>]*(?:src|href)=[\"']?(?:https?:)?//[^>]*>|@import[^;]*//"
+)
 #: pages of the repository's root that the site shows, too
 ROOT_PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
@@ -55,6 +60,14 @@ def draw(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = MERMAID.sub(drawn, source[0])
 
 
+def refuse_what_is_fetched(app: Sphinx, failed: Exception | None) -> None:
+    """Everything that a page loads is in the folder with it."""
+    for page in [] if failed else Path(app.outdir).rglob("*.html"):
+        for found in FETCHED.finditer(page.read_text()):
+            raise ExtensionError(f"{page.name} would fetch {found[0]}")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("build-finished", refuse_what_is_fetched)
     app.connect("builder-inited", write_pages)
     app.connect("source-read", draw)

@@ -47,7 +47,9 @@ class Table:
 
 
 def all_tables() -> tuple[Table, ...]:
-    return tuple(Table(name, "" if not name else inspect.getdoc(cls) or "", _keys(cls)) for name, cls in TABLES.items())
+    return tuple(
+        Table(name, "" if not name else inspect.getdoc(cls) or "", _keys(cls)) for name, cls in TABLES.items()
+    )
 
 
 def _keys(cls: type[BaseModel]) -> tuple[Key, ...]:
@@ -103,7 +105,6 @@ def _plain(annotation: Any, origin: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "table"
     return _NAMES.get(annotation, "text")
-
 
 
 _ALIASES = {"Words": "list of texts", "Seconds": "seconds", "Duration": "duration", "AbsolutePath": "absolute path"}

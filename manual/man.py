@@ -33,7 +33,9 @@ def all_pages() -> Mapping[str, str]:
 def _ctl() -> Iterator[str]:
     yield from _head("supervisorctl", 1, "steer agent-supervisor")
     yield ".SH SYNOPSIS\n.B supervisorctl\n[\\fB\\-\\-json\\fR] [\\fB\\-\\-socket\\fR \\fIPATH\\fR] \\fIVERB\\fR ..."
-    yield from _text("DESCRIPTION", OVERVIEW, "supervisorctl talks to the daemon, supervisord(8), over a Unix socket.")
+    yield from _text(
+        "DESCRIPTION", OVERVIEW, "supervisorctl talks to the daemon, supervisord(8), over a Unix socket."
+    )
     yield ".SH OPTIONS\nEvery verb takes these, too."
     yield from _listed((each.synopsis, each.about) for each in commands.common())
     yield ".SH VERBS"

@@ -46,7 +46,9 @@ def _line(screen: pyte.Screen, at: int) -> Text:
     text = Text()
     for column in range(screen.columns):
         char = screen.buffer[at][column]
-        colour = None if char.fg == "default" else char.fg if not re.fullmatch("[0-9a-f]{6}", char.fg) else f"#{char.fg}"
+        colour = (
+            None if char.fg == "default" else char.fg if not re.fullmatch("[0-9a-f]{6}", char.fg) else f"#{char.fg}"
+        )
         text.append(char.data, Style(color=_NAMES.get(colour or "", colour), bold=char.bold))
     text.rstrip()
     return text

@@ -106,7 +106,12 @@ def _way(edge: Edge, ends: dict[bool, int], *, is_right: bool, left: int, lane: 
     side = 1 if is_right else -1
     edge_of_box = left + BOX if is_right else left
     far = edge_of_box + side * (LABEL + LANE * lane)
-    yield _arrow(f"M{edge_of_box} {ends[True]} H{far} V{ends[False]} H{edge_of_box + side * 4}", (edge_of_box, ends[False]), -side, 0)
+    yield _arrow(
+        f"M{edge_of_box} {ends[True]} H{far} V{ends[False]} H{edge_of_box + side * 4}",
+        (edge_of_box, ends[False]),
+        -side,
+        0,
+    )
     anchor = "start" if is_right else "end"
     for at, line in enumerate(reversed(edge.label)):
         yield (

@@ -118,7 +118,9 @@ def _no_mngr(command: str) -> Finding:
     if found:
         hint = f"start the daemon with {found[0].parent} on PATH, or set `command` under [mngr] to {found[0]}"
         return Finding("mngr", "problem", f"{command} is not on PATH, but {found[0]} is there", hint)
-    hint = f"install it in an environment of its own, by `{INSTALL_MNGR}`, or set `command` under [mngr] to where it is"
+    hint = (
+        f"install it in an environment of its own, by `{INSTALL_MNGR}`, or set `command` under [mngr] to where it is"
+    )
     return Finding("mngr", "problem", f"{command} can't be run", hint)
 
 

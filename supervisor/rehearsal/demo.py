@@ -24,6 +24,7 @@ from supervisor.rehearsal import lay_out
 SLOTS = 6
 ALL = ("tests/e2e",)
 START_SECONDS = 30.0
+REPORT_LINES = 24
 
 CONFIG = """\
 state_dir = "{folder}/state"
@@ -68,6 +69,7 @@ def main(tests: Sequence[str] = ()) -> int:
         hint = "`supervisorctl doctor` says how to get what is missing"
         raise Refused(f"the demo needs {', '.join(missing)} on PATH", hint=hint)
     started = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # to clear up, as after Ctrl-C
     # A socket's path may not be long, so not under just any TMPDIR.
     folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir="/tmp"))
     try:
@@ -96,6 +98,8 @@ def _told(folder: Path, started: float, tests: Sequence[str]) -> int:
         _run(folder, "follow", name, quiet=False)
         status = json.loads(_run(folder, "status", name, "--json", show=""))["batch"]
         jobs = _jobs(folder, name)
+        report = _run(folder, "report", name, show=f"report {name} | head -{REPORT_LINES}").splitlines()
+        print("\n".join([*report[:REPORT_LINES], "…"]))
     _sum_up(status, jobs, time.monotonic() - started)
     _show_branch(repo, status)
     return 0 if status["state"] == "finished" else 1
@@ -112,7 +116,10 @@ def _daemon(folder: Path, config: Path) -> Iterator[None]:
     # What is configured for a daemon of the user's is nothing to this one.
     env = {name: value for name, value in os.environ.items() if not name.startswith("SUPERVISOR_")}
     command = [_beside("supervisord"), "--config", str(config), "--log-format", "json"]
-    with (folder / "daemon.log").open("wb") as log, subprocess.Popen(command, env=env, stderr=log, stdout=log) as daemon:
+    with (
+        (folder / "daemon.log").open("wb") as log,
+        subprocess.Popen(command, env=env, stderr=log, stdout=log) as daemon,
+    ):
         try:
             deadline = time.monotonic() + START_SECONDS
             while not (folder / "ctl.sock").exists():
@@ -179,4 +186,3 @@ def _say(*lines: str) -> None:
 def _clear(folder: Path) -> None:
     PrivateTmux.below(folder / "state" / "tmux").end()
     shutil.rmtree(folder, ignore_errors=True)
-

@@ -33,6 +33,11 @@ class Stage(Place):
         """From now on the installed programs, as a person starts them; else they are forks (`tests/zygote`)."""
         self.e2e.env["PATH"] = self.e2e.env["PATH"].replace(f"{programs()}:", "")
 
+    def profiles(self, **more: Any) -> None:
+        """Beside the default one."""
+        known = json.loads(self.e2e.env["SUPERVISOR_PROFILES"])
+        self.e2e.env["SUPERVISOR_PROFILES"] = json.dumps(known | more)
+
     def uninstall_mngr(self) -> None:
         self.e2e.env["SUPERVISOR_MNGR"] = json.dumps({"command": "mngr-is-not-installed"})
 
