@@ -30,7 +30,7 @@ class Shape:
 @cache
 def document() -> Mapping[str, Any]:
     """No route is called, so nothing of a daemon is needed."""
-    return application(cast(Desk, None)).openapi()
+    return application(cast("Desk", None)).openapi()
 
 
 def routes() -> Iterator[Route]:

@@ -1,6 +1,5 @@
 """Every event of the journal, with its fields."""
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,14 +21,14 @@ class Told:
 
 
 def all_events() -> tuple[Told, ...]:
-    return tuple(_told(cls) for cls in _kinds(event.Event))
+    return tuple(_told(cls) for cls in _kinds())
 
 
-def _kinds(base: type) -> Iterator[type[event.Event]]:
+def _kinds() -> Iterator[type[event.Event]]:
     """In the order in which the module has them; those that others only inherit from are none."""
-    found = (cls for cls in vars(event).values() if inspect.isclass(cls) and issubclass(cls, base))
-    parents = {parent for cls in vars(event).values() if inspect.isclass(cls) for parent in cls.__bases__}
-    yield from (cls for cls in found if cls not in parents)
+    classes = [cls for cls in vars(event).values() if isinstance(cls, type)]
+    parents = {parent for cls in classes for parent in cls.__bases__}
+    yield from (cls for cls in classes if issubclass(cls, event.Event) and cls not in parents)
 
 
 def _told(cls: type[event.Event]) -> Told:

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAliasType, get_args, get_origin
@@ -19,6 +18,10 @@ WHERE = {
     "socket": "/run/agent-supervisor/ctl.sock for root, else $XDG_RUNTIME_DIR/agent-supervisor/ctl.sock",
     "verify_slots": "half of the processors",
 }
+PRECEDENCE = (
+    "A flag wins over the environment, the environment over the file. In the environment a key is `SUPERVISOR_` and "
+    "its name, with two underscores for a dot: `SUPERVISOR_MNGR__WARM=false`; lists and tables are JSON."
+)
 #: each table under the name that it has in a file, in the order of a file
 TABLES: dict[str, type[BaseModel]] = {
     "": tables.Settings,

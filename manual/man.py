@@ -70,8 +70,7 @@ def _configuration() -> Iterator[str]:
     yield from _text(
         "DESCRIPTION",
         "supervisord(8) reads a TOML file. No file is needed: every key has a default.",
-        "A flag wins over the environment, the environment over the file. In the environment a key is SUPERVISOR_ and "
-        "its name, with two underscores for a dot: SUPERVISOR_MNGR__WARM=false; lists and tables are JSON.",
+        keys.PRECEDENCE,
         "A key that does not exist is an error. `supervisorctl config check` looks at a file.",
     )
     for table in keys.all_tables():

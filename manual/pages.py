@@ -59,12 +59,10 @@ def _command(command: commands.Command) -> Iterator[str]:
 def _configuration() -> Iterator[str]:
     yield f"# Configuration\n\n{MADE}"
     yield (
-        "The file is TOML: `/etc/agent-supervisor/config.toml` for root, `~/.config/agent-supervisor/config.toml` for "
-        "everybody else, or the one that `supervisord --config` names. No file is needed. A flag wins over the "
-        "environment, the environment over the file. In the environment a key is `SUPERVISOR_` and its name, with two "
-        "underscores for a dot: `SUPERVISOR_MNGR__WARM=false`; lists and tables are JSON. A key that does not exist is "
-        "an error.\n"
+        "The file is TOML: `/etc/agent-supervisor/config.toml` for root, `~/.config/agent-supervisor/config.toml` "
+        "for everybody else, or the one that `supervisord --config` names. None is needed.\n"
     )
+    yield keys.PRECEDENCE + " A key that does not exist is an error.\n"
     yield "```sh\nsupervisorctl config check FILE\nsupervisorctl config show --origin\n```\n"
     for each in keys.all_tables():
         yield f"## {each.name or 'At the top of the file'}\n"
@@ -105,8 +103,8 @@ def _events() -> Iterator[str]:
     yield f"# Events\n\n{MADE}"
     yield (
         "`supervisorctl events --json` and `GET /v1/events` give one object for each event. All have `seq`, `at` and "
-        "`kind`; events of a batch have `batch`, those of a job also `job`, those of an attempt also `attempt`. Fields "
-        "are added over time, never renamed.\n"
+        "`kind`. Events of a batch have `batch`, those of a job also `job`, those of an attempt also `attempt`. "
+        "Fields are added over time, never renamed.\n"
     )
     rows = (
         (code(each.kind), each.of or "daemon", " ".join([each.about, *_fields(each)]).strip())

@@ -1,7 +1,8 @@
 """State diagrams as SVG: drawn from the lines of a mermaid diagram, without its script.
 
-States stand in a column, in the order in which they are named, the last ones at the end. What leads on goes down the right side, what leads
-back goes up the left side, each on a lane of its own; the labels stand beside the state that they leave.
+States stand in a column, in the order in which they are named, the last ones at the end. What leads on goes down the
+right side, what leads back goes up the left side, each on a lane of its own; the labels stand beside the state that
+they leave.
 """
 
 import re

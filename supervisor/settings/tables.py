@@ -133,7 +133,7 @@ class GitHubTable(Table):
 
 
 class KeepTable(Table):
-    """How long the data of finished batches stays. When any of the three limits is passed, the oldest batches go first."""
+    """How long the data of finished batches stays. When one of the limits is passed, the oldest batches go first."""
 
     #: after so many days only the summary of a batch is left
     days: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60
@@ -195,7 +195,7 @@ class ProfileTable(Table):
     per: Literal["function", "case", "file", "class"] = "function"
     #: folders that go first on PYTHONPATH, such as `["src"]`; `submit` finds them where it can
     python_path: Annotated[Words, AfterValidator(_inside)] = ()
-    #: environment variables for agents; the value `credential:NAME` is replaced by the content of that credential file
+    #: environment variables for agents; `credential:NAME` stands for the content of that credential file
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     #: the same for the integrator agent only
     integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("supervisor/", "tests/", "bench/", "scripts/")
+PARTS = ("supervisor/", "tests/", "bench/", "scripts/", "manual/")
 #: recorded data, and the program that rehearsal agents work on: it stands for somebody else's
 NOT_OURS = ("tests/data/", "supervisor/rehearsal/target/")
 
