@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
 LITTLE_ROOM = 5 * 2**30
-#: the version that the tests run on
-INSTALL_MNGR = "uv tool install 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
+#: the version that the tests run on; without --python, uv takes an older one where that is the system's
+INSTALL_MNGR = "uv tool install --python 3.12 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 

@@ -14,7 +14,9 @@ from tests.control.served import served
 from tests.waiting import until
 
 EXAMPLE = re.compile(r"Example: +(supervisorctl .*)")
-PAGES = [verb for verb in VERBS if verb not in ("config", "tutorial")] + ["config check", "config show"]
+#: of these, pages of their own; and the demo's example is run in tests/install, on the real mngr
+ELSEWHERE = ("config", "tutorial", "demo")
+PAGES = [verb for verb in VERBS if verb not in ELSEWHERE] + ["config check", "config show"]
 #: their examples end when the batch does
 UNTIL_OVER = {"wait", "follow", "drain"}
 HEAVY = {"httpx", "pydantic", "fastapi", "uvicorn", "structlog", "rich.console", "pygit2", "sqlite3"}

@@ -52,8 +52,8 @@ class Machine:
                 self.run(uv, "tool", "run", "--quiet", "pipx", "install", "--python", sys.executable, wheel)
 
     def type(self, command: str) -> str:
-        """Into a shell; `uv` is there."""
-        path = f"{self.env['PATH']}:{BIN}"
+        """Into a shell, where there are `uv` and a Python that is new enough."""
+        path = f"{self.env['PATH']}:{BIN}:{Path(sys.base_prefix) / 'bin'}"
         shell = ["bash", "-ec", command]
         done = subprocess.run(shell, cwd=self.home, env={**self.env, "PATH": path}, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
