@@ -225,6 +225,7 @@ def test_staged_for_a_package(service: Service) -> None:
     staged = service.machine.run("find", "/opt/staged", "-maxdepth", "6", "-name", "*supervis*").split()
     assert "/opt/staged/usr/bin/agent-supervisord" in staged
     assert f"/opt/staged/usr/lib/systemd/system/{UNIT}" in staged
+    assert "/opt/staged/usr/share/man/man8/supervisord.8" in staged
     assert service.machine.try_run("grep", "-rlF", "/opt/staged", "/opt/staged").stdout == ""
     after = service.machine.run("find", "/usr/local", "/etc", "-newer", "/usr/local/bin/agent-supervisord")
     assert after == before
