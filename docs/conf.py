@@ -27,6 +27,7 @@ exclude_patterns = ["site"]
 myst_heading_anchors = 4
 #: the first word of a fence is its language; what follows says whether it is run
 nitpicky = True
+smartquotes = False  # an option begins with two hyphens
 
 MERMAID = re.compile(r"```mermaid\n(.*?)```\n", re.S)
 #: a script, a picture, a style or a font of another place; a link that a person follows is none of these

@@ -14,6 +14,7 @@ from supervisor.cli import main, supervisord
 _EXAMPLE = re.compile(r"^Example: +(.*)$", re.M)
 #: how Typer shows what an option takes, such as <str>
 _TYPE = re.compile(r" <([^>]*)>")
+_WORDS = {"str": "TEXT", "int": "N", "int range": "N", "float range": "SECONDS", "path": "PATH"}
 #: of every verb: said once
 COMMON = {"--json", "--socket", "--help"}
 
@@ -76,8 +77,11 @@ def _option(command: Any, param: Any) -> Option | None:
     shown = param.get_help_record(typer.Context(command))
     if shown is None:
         return None
-    word = "" if param.param_type_name == "argument" else r" \1"
-    return Option(_TYPE.sub(word, " ".join(shown[0].split())), " ".join(shown[1].split()))
+    is_argument = param.param_type_name == "argument"
+    name = _TYPE.sub(
+        lambda found: "" if is_argument else f" {_WORDS.get(found[1], found[1])}", " ".join(shown[0].split())
+    )
+    return Option(name, " ".join(shown[1].split()))
 
 
 def _argument(action: argparse.Action) -> Option:

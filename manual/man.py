@@ -36,7 +36,7 @@ def _ctl() -> Iterator[str]:
     yield from _text(
         "DESCRIPTION", OVERVIEW, "supervisorctl talks to the daemon, supervisord(8), over a Unix socket."
     )
-    yield ".SH OPTIONS\nEvery verb takes these, too."
+    yield ".SH OPTIONS\nAll but \\fB\\-\\-version\\fR can also stand behind the verb."
     yield from _listed((each.synopsis, each.about) for each in commands.common())
     yield ".SH VERBS"
     for verb in commands.verbs():

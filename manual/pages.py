@@ -37,7 +37,7 @@ def _escaped(text: str) -> str:
 def _command_line() -> Iterator[str]:
     yield f"# Command line\n\n{MADE}"
     yield "`supervisorctl` talks to the daemon, `supervisord` is the daemon. Both have a man page.\n"
-    yield "## Options of every verb\n"
+    yield "## Options\n\nAll but `--version` can also stand behind the verb.\n"
     yield table(["option", "meaning"], ((code(each.synopsis), each.about) for each in commands.common()))
     for each in commands.verbs():
         yield from _command(each)
@@ -74,7 +74,7 @@ def _configuration() -> Iterator[str]:
 
 def _short(default: str) -> str:
     """A list of twenty patterns would make its column wider than the page."""
-    return code(default) if len(default) < 90 else default.replace("*", "\\*")
+    return code(default) if len(default) < 60 else default.replace("*", "\\*")
 
 
 # --- API, events, exit codes
@@ -107,7 +107,7 @@ def _events() -> Iterator[str]:
         "Fields are added over time, never renamed.\n"
     )
     rows = (
-        (code(each.kind), each.of or "daemon", " ".join([each.about, *_fields(each)]).strip())
+        (code(each.kind), each.of or "daemon", "<br>".join([each.about, *_fields(each)]))
         for each in events.all_events()
     )
     yield table(["kind", "of a", "meaning and fields"], rows)
@@ -115,7 +115,7 @@ def _events() -> Iterator[str]:
 
 def _fields(event: events.Told) -> Iterator[str]:
     for name, about in event.fields:
-        yield f"<br>{code(name)}" + (f": {about}" if about else "")
+        yield code(name) + (f": {about}" if about else "")
 
 
 def _exit_codes() -> Iterator[str]:

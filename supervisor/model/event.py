@@ -44,6 +44,8 @@ class AttemptEvent(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class DaemonStarted(Event):
+    """A daemon has read its state and goes on from there."""
+
     version: str = ""
 
 
@@ -60,11 +62,15 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True)
 class PoolsConfigured(Event):
+    """The pools are these now."""
+
     pools: tuple[PoolSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SlotsChanged(Event):
+    """A person has given a pool another number of slots."""
+
     pool: str
     slots: int
     author: str = ""
@@ -79,12 +85,16 @@ class PoolRested(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueuePaused(Event):
+    """Nothing is launched, of any batch, until the queue is resumed."""
+
     author: str = ""
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueResumed(Event):
+    """Agents are launched again."""
+
     author: str = ""
 
 
@@ -115,6 +125,8 @@ class ClearingStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClearingEnded(Event):
+    """What finished batches left has been cleared away, as far as it was due."""
+
     #: of these batches logs and what their agents published are gone
     forgotten: tuple[str, ...] = ()
     #: refs that are gone although what they held was never merged
@@ -132,6 +144,8 @@ class ClearingEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class BatchSubmitted(BatchEvent):
+    """A batch was accepted; it has a job for each of `tests`."""
+
     repo: str
     base: str
     tests: tuple[str, ...]
@@ -152,11 +166,15 @@ class BatchSubmitted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchPaused(BatchEvent):
+    """Nothing of this batch is launched; what runs goes on."""
+
     author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResumed(BatchEvent):
+    """The batch launches agents again, after it was paused or stopped."""
+
     author: str = ""
 
 
@@ -171,21 +189,29 @@ class BatchStopped(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchCancelled(BatchEvent):
+    """A person has called the batch off; what its agents had is rescued."""
+
     author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOpened(BatchEvent):
+    """Jobs of the batch may start now."""
+
     until: float
 
 
 @dataclass(frozen=True, slots=True)
 class WindowClosed(BatchEvent):
+    """Jobs of the batch must wait; running ones go on."""
+
     until: float
 
 
 @dataclass(frozen=True, slots=True)
 class IntegrationStarted(BatchEvent):
+    """All jobs are over; their verified work is put together."""
+
     number: int
 
 
@@ -206,6 +232,8 @@ class JudgementWanted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class IntegrationFailed(BatchEvent):
+    """An integration did not get to its end, and will be tried again."""
+
     number: int
     detail: str
     retry_at: float
@@ -213,6 +241,8 @@ class IntegrationFailed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class IntegrationEnded(BatchEvent):
+    """The branch is there, or there was nothing for it; every job has its row in the ledger."""
+
     number: int
     #: a row for every job, by its number
     ledger: Mapping[int, LedgerRow]
@@ -244,6 +274,8 @@ class PartialEvent(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialStarted(PartialEvent):
+    """A branch of what is done so far is being made."""
+
     #: those that are over; it is made of their work, whatever ends meanwhile
     jobs: tuple[int, ...] = ()
 
@@ -255,12 +287,16 @@ class PartialResumed(PartialEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialFailed(PartialEvent):
+    """It did not get to its end, and will be tried again."""
+
     detail: str
     retry_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class PartialEnded(PartialEvent):
+    """The branch of what was done by then is there."""
+
     branch: str = ""
     #: where it is offered for review; "" for nowhere
     pull_request: str = ""
@@ -277,6 +313,8 @@ class PartialEnded(PartialEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchFinished(BatchEvent):
+    """The batch is over."""
+
     #: for a batch that was cancelled, and so never integrated: a row for every job
     ledger: Mapping[int, LedgerRow] = field(default_factory=dict)
 
@@ -291,6 +329,8 @@ class BatchSealed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobCancelled(JobEvent):
+    """The job was called off, by a person or with its batch."""
+
     author: str = ""
 
 
@@ -318,6 +358,8 @@ class JobReady(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobEnded(JobEvent):
+    """The job is over; `outcome` says how."""
+
     outcome: str
     detail: str = ""
 
@@ -339,6 +381,8 @@ class LaunchStarted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchSucceeded(AttemptEvent):
+    """The agent runs."""
+
     host_id: str
     #: found alive after a restart
     adopted: bool = False
@@ -346,6 +390,8 @@ class LaunchSucceeded(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchFailed(AttemptEvent):
+    """No agent came of it."""
+
     #: how mngr failed (`ports.MngrReason`), or "interrupted"
     reason: str
     detail: str = ""
@@ -368,17 +414,19 @@ class AgentMoved(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkPublished(AttemptEvent):
-    pass
+    """The agent has handed over its work."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentVanished(AttemptEvent):
+    """The agent is gone without having published."""
+
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRanOut(AttemptEvent):
-    pass
+    """The agent took longer than its job may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +445,8 @@ class AgentStirred(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class NudgeStarted(AttemptEvent):
+    """The agent is about to be told something."""
+
     #: "waiting", "silent", "parked" or "budget"
     reason: str
 
@@ -425,7 +475,7 @@ class JobParked(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobUnparked(AttemptEvent):
-    pass
+    """Its agent does not ask for permission any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +501,7 @@ class UsageCounted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class CollectStarted(AttemptEvent):
-    pass
+    """The agent's work is being brought home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,6 +531,8 @@ class WorkRescued(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class CollectFailed(AttemptEvent):
+    """It could not be brought home yet, and will be tried again."""
+
     detail: str
     #: when to try again
     retry_at: float
@@ -496,12 +548,12 @@ class PublicationRefused(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class VerifyStarted(AttemptEvent):
-    pass
+    """The claim is being looked at and run again."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkVerified(AttemptEvent):
-    """A verdict: its fields, each by its name."""
+    """What is true of the claim; the fields are those of a verdict."""
 
     outcome: str
     detail: str = ""
@@ -525,11 +577,13 @@ class WorkVerified(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseStarted(AttemptEvent):
-    pass
+    """The agent is being put away: its work is safe."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReleased(AttemptEvent):
+    """The agent is destroyed, or stopped and kept."""
+
     kept: bool = False
     #: of one that was not said to be created: what it had done all the same, as in WorkRescued
     head: str = ""
@@ -540,6 +594,8 @@ class AgentReleased(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFailed(AttemptEvent):
+    """The agent could not be put away yet, and will be tried again."""
+
     detail: str
     retry_at: float
 

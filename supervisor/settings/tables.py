@@ -255,7 +255,7 @@ class Settings(BaseSettings):
     github: GitHubTable = GitHubTable()
     keep: KeepTable = KeepTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
-    #: the number of verifications at a time; default: half of the processors
+    #: the number of verifications at a time, beside the agents
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     profiles: dict[Name, ProfileTable] = {}
 

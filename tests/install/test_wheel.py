@@ -70,6 +70,7 @@ def _works_on_a_batch(installed: Machine) -> None:
     lay_out(repo)
     config.write_text(CONFIG.format(python=installed.python()))
     with installed.daemon(config):
-        batch = installed.run("supervisorctl", "submit", TEST, "--wait", cwd=repo).splitlines()[0]
-        assert "1: 1 " in installed.run("supervisorctl", "report", batch)
+        batch = installed.run("supervisorctl", "submit", TEST, cwd=repo).strip()
+        installed.run("supervisorctl", "wait", batch)
+        assert "submitted   1: 1 fixed" in installed.run("supervisorctl", "report", batch)
     assert f"supervisor/{batch}" in installed.run("git", "branch", "--list", "supervisor/*", cwd=repo)

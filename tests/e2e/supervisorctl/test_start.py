@@ -25,7 +25,9 @@ def test_doctor_without_mngr(e2e: E2e, stage: Stage) -> None:
     """
     stage.uninstall_mngr()
     found = e2e.run("supervisorctl doctor", comment="on a machine without mngr")
-    expect(found).to_have_exit_code(1).stdout.to_match("^problem +mngr +.*can't be run — install it in an .* `uv tool install")
+    expect(found).to_have_exit_code(1).stdout.to_match(
+        "^problem +mngr +.*can't be run — install it in an .* `uv tool install"
+    )
 
 
 def test_help(e2e: E2e, stage: Stage, installed: None) -> None:
