@@ -16,6 +16,21 @@ def test_doctor(e2e: E2e, stage: Stage) -> None:
     expect(found.stdout).to_match("^warning +daemon +no daemon listens on .* — ")
 
 
+def test_doctor_with_mngr_elsewhere(e2e: E2e, stage: Stage) -> None:
+    """It was installed in an environment of its own, whose programs are not on PATH: the line says where it is.
+
+    Tutorial block:
+        # is all there that the daemon and its agents need? each finding says what to do about it
+        supervisorctl doctor
+    """
+    stage.uninstall_mngr()
+    e2e.run("install -D /bin/true ~/.local/bin/mngr", comment="as `uv tool install` does")
+    found = e2e.run("supervisorctl doctor", comment="a daemon would not find it")
+    expect(found).to_have_exit_code(1).stdout.to_match(
+        "^problem +mngr +.*is not on PATH, but .*/.local/bin/mngr is there"
+    )
+
+
 def test_doctor_without_mngr(e2e: E2e, stage: Stage) -> None:
     """What is missing makes it fail, and the line says what to do.
 
