@@ -72,5 +72,5 @@ def _works_on_a_batch(installed: Machine) -> None:
     with installed.daemon(config):
         batch = installed.run("supervisorctl", "submit", TEST, cwd=repo).strip()
         installed.run("supervisorctl", "wait", batch)
-        assert "submitted   1: 1 fixed" in installed.run("supervisorctl", "report", batch)
+        assert "submitted   1: 1 improved" in installed.run("supervisorctl", "report", batch)
     assert f"supervisor/{batch}" in installed.run("git", "branch", "--list", "supervisor/*", cwd=repo)
