@@ -118,11 +118,11 @@ async def run(folder: Path, agents: int, rate: int, seconds: float) -> dict[str,
     async with beside() as tasks:
         device, redactor = MemoryAgents(folder), Redactor(["the-daemon's-own-secret", "another one of its secrets"])
         logs = AgentLogs(Layout(folder), device, redactor, Panes({}), tasks)
-        return await measured(folder, device, logs, agents, rate, seconds)
+        return await measured(folder, device, logs, agents, rate=rate, seconds=seconds)
 
 
 async def measured(
-    folder: Path, device: MemoryAgents, logs: AgentLogs, agents: int, rate: int, seconds: float
+    folder: Path, device: MemoryAgents, logs: AgentLogs, agents: int, *, rate: int, seconds: float
 ) -> dict[str, float]:
     watched = attempts(agents, "rate")
     files = [device.state_dir(a.agent_id) / "events" / "run" / "events.jsonl" for a in watched.values()]

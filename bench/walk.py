@@ -3,8 +3,8 @@
     python -m bench.walk [--table] [TEST]
 
 A daemon works on one failing test of the rehearsal target, by the real mngr, tmux and git, while every call from one
-module of ours into another is noted: in the request, in the loop, and in each effect that the loop performs, one after
-the other. A step is a function that such a call reaches for the first time. Nobody walks to nouns (`model`, `ports`,
+module of ours into another is noted: in the request, in the loop, and in each effect of the loop, one after the
+other. A step is a function that such a call reaches for the first time. Nobody walks to nouns (`model`, `ports`,
 `errors`, and whatever is a frozen value), to what only observes, starts or configures, or to the devices below the
 stages (`adapters`); a room's subfolder has a front door, and what happens behind it is no part of the walk. What
 watches all agents all the time is a walk of its own.

@@ -7,10 +7,11 @@ import pytest
 
 from supervisor.flow.batches import unmerged
 from supervisor.model import event as ev
+from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import DENIED
 from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.ledger import Fate
-from supervisor.model.verdict import Verification
+from supervisor.model.verdict import Verdict, Verification
 from supervisor.rehearsal import DEFECTS, TARGET
 from supervisor.verification.rules.places import Allowed, kind_of
 from supervisor.verification.rules.policy import FileChange, breaches
@@ -274,10 +275,8 @@ FATES: dict[Verification, Fate] = {
 def judged(verification: Verification) -> World:
     world = World(local=2).submit(tests=2).do(Launch).publish().do(Collect)
     [verify] = world.pending(Verify)
-    verdict = ev.WorkVerified(
-        world.now, "b", 1, 1, "failed", "", verification, "why", 2, 1, True, {"c0de": "FIX_IMPL"}
-    )
-    return world.answer(verify, verdict)
+    said = Verdict("failed", "", verification, "why", 2, 1, True, {"c0de": "FIX_IMPL"})
+    return world.answer(verify, ev.WorkVerified.of(world.now, AttemptKey("b", 1, 1), said))
 
 
 @pytest.mark.parametrize("verification", FATES)
@@ -290,8 +289,8 @@ def test_the_ledger_says_why_work_was_rejected(verification: Verification) -> No
 
 def test_a_job_remembers_what_was_found_of_its_claim() -> None:
     said = judged("flaky").job().verdict
-    assert (said.verification, said.reason) == ("flaky", "why")
-    assert (said.runs, said.passed, said.failed_before) == (2, 1, True)
+    known = (said.verification, said.reason, said.runs, said.passed, said.failed_before)
+    assert known == ("flaky", "why", 2, 1, True)
     assert said.relabelled == {"c0de": "FIX_IMPL"}
 
 
