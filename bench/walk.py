@@ -35,26 +35,14 @@ from tests.waiting import until_sync
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
 NO_PLACE = frozenset(
-    (
-        "model",
-        "ports",
-        "errors",
-        "paths",
-        "adapters",
-        "observe",
-        "cli",
-        "boot",
-        "settings",
-        "agents",
-        "e2e",
-        "rehearsal",
-    )
+    "model ports errors paths threads tasks adapters observe cli boot settings agents e2e rehearsal".split()
 )
 #: what a submit reaches first, and what a landed branch comes to
 FIRST, LAST = "submit", "GitStore.land_once"
 #: the request, the loop, and whatever it performs
-TASKS = ("run_asgi", "Loop.run", "_performed")
+TASKS = ("run_asgi", "Loop.run", "Daemon._launch", "Daemon._performed")
 OWNER: ContextVar[str] = ContextVar("owner", default="")
+LAST_REACHED: ContextVar[str] = ContextVar("last_reached", default="")
 TOOL = 3
 PATIENCE_SECONDS = 300.0
 
@@ -79,9 +67,12 @@ class Notes:
             return sys.monitoring.DISABLE
         self._is_on = not self._is_over and (self._is_on or code.co_qualname == FIRST)
         frame, task = sys._getframe(1), _task()
-        caller = _caller(frame.f_back)
+        # Work in a thread is asked for by what was reached last.
+        caller = _caller(frame.f_back) or LAST_REACHED.get()
         if self._is_on and task and caller != module and not _is_value(frame):
             self._seen.setdefault(task, {}).setdefault((caller, module, code.co_qualname))
+        if room_of(module) not in NO_PLACE:
+            LAST_REACHED.set(module)
         self._is_over = self._is_over or code.co_qualname == LAST
         return None
 
@@ -110,9 +101,8 @@ def _task() -> str:
     """The task that is being run, or on whose behalf a thread works; "" for those that only watch."""
     with suppress(RuntimeError):  # there is no loop in a thread
         if (task := asyncio.current_task()) is not None:
-            coroutine = task.get_coro()
-            name = getattr(coroutine, "__qualname__", "")
-            OWNER.set(f"{name} {id(task)}" if name.endswith(TASKS) else "")
+            names = task.get_name(), getattr(task.get_coro(), "__qualname__", "")
+            OWNER.set(str(id(task)) if any(name.endswith(TASKS) for name in names) else "")
     return OWNER.get()
 
 

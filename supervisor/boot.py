@@ -37,9 +37,8 @@ from supervisor.daemon.watch import Rhythm
 from supervisor.errors import MngrFailed, SupervisorError
 from supervisor.flow.retention import Limits
 from supervisor.integration.elsewhere import Elsewhere
-from supervisor.integration.integrator import BranchIntegrator
+from supervisor.integration.integrator import BranchIntegrator, TakenByPeople
 from supervisor.integration.review.pull_requests import GitHubPullRequests, OfferedForReview, Where, credential
-from supervisor.integration.taken_by_people import TakenByPeople
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.batch import Profile
 from supervisor.model.request import Configure

@@ -20,7 +20,7 @@ async def beside() -> AsyncIterator[TaskGroup]:
         raise several.exceptions[0] from None
 
 
-class Outcome[T]:
+class Promise[T]:
     """What something comes to, for who asks later: a value, or what went wrong."""
 
     def __init__(self) -> None:

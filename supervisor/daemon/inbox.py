@@ -10,7 +10,7 @@ from anyio import ClosedResourceError, EndOfStream, WouldBlock, create_memory_ob
 from supervisor.errors import Refused, SupervisorError
 from supervisor.model.event import Event
 from supervisor.model.request import Request
-from supervisor.tasks import Outcome
+from supervisor.tasks import Promise
 
 #: One turn of the loop takes so many messages at most, so that one commit stays small.
 MOST_IN_A_TURN = 512
@@ -21,7 +21,7 @@ class Asked:
     """A request with the place its answer goes to: the events it led to, or the refusal."""
 
     request: Request
-    answer: Outcome[list[Event]] = field(repr=False, default_factory=Outcome)
+    answer: Promise[list[Event]] = field(repr=False, default_factory=Promise)
 
     def resolve(self, events: list[Event]) -> None:
         self.answer.is_value(events)

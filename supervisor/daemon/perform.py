@@ -21,7 +21,7 @@ from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
 from supervisor.ports import AgentAddress, Agents, Clearing, Collector, Integrator, Judge, Judgement, Logs, Orders
-from supervisor.tasks import Outcome
+from supervisor.tasks import Promise
 
 log = structlog.get_logger()
 
@@ -52,7 +52,7 @@ class Performer:
         self._judge, self._integrator, self._clock = judge, integrator, clock
         self._leaving = Leaving(agents, collector, logs, tell, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
-        self._hosts: dict[tuple[str, str], Outcome[bool]] = {}
+        self._hosts: dict[tuple[str, str], Promise[bool]] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
         self.launching: set[AttemptKey] = set()
 
@@ -130,7 +130,7 @@ class Performer:
         """The first agent on a new host makes it; the others wait for that."""
         key = (attempt.provider, attempt.host)
         if attempt.new_host:
-            self._hosts[key] = Outcome()
+            self._hosts[key] = Promise()
         elif (made := self._hosts.get(key)) is not None and not await made.awaited():
             raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
 

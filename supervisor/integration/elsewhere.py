@@ -14,15 +14,15 @@ from anyio.abc import TaskGroup
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
+from supervisor.adapters.steps import Steps
 from supervisor.errors import GitFailed, Refused, SupervisorError
 from supervisor.flow.partial import over, so_far
 from supervisor.integration.mechanical import MachinePass
 from supervisor.integration.proving import Prover
-from supervisor.integration.steps import Steps
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
-from supervisor.tasks import Outcome
+from supervisor.tasks import Promise
 from supervisor.verification.trials.trial import Trials
 
 SHORT = 12
@@ -36,7 +36,7 @@ class Elsewhere:
         self._store, self._layout = GitStore(layout.state_dir), layout
         self._prover = Prover(Trials(self._store, layout.state_dir))
         self._tasks = tasks
-        self._making: dict[tuple[str, str], Outcome[Integration]] = {}
+        self._making: dict[tuple[str, str], Promise[Integration]] = {}
 
     async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
         """What it has come to; asked again, how it stands now. Raises Refused, GitFailed."""
@@ -47,7 +47,7 @@ class Elsewhere:
         key = (batch.id, sha)
         began = key not in self._making
         if began:
-            self._making[key] = Outcome()
+            self._making[key] = Promise()
             self._tasks.start_soon(self._making[key].of, partial(self._made, batch, sha))
         making = self._making[key]
         with move_on_after(ANSWER_SECONDS):

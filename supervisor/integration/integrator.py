@@ -9,25 +9,32 @@ What a step decided is written down before the next one begins, so a crash at an
 branch: picking is deterministic, and what is not, the tests' word and what people do meanwhile, is remembered.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
+from supervisor.adapters.steps import Steps
 from supervisor.errors import GitFailed, Refused
 from supervisor.flow.batches import unmerged
-from supervisor.integration.asking import Asking
 from supervisor.integration.branches.picking import Integrated
 from supervisor.integration.branches.standing import held_back
-from supervisor.integration.mechanical import MachinePass
+from supervisor.integration.mechanical import MachinePass, read_report
 from supervisor.integration.proving import Prover
-from supervisor.integration.steps import Steps
+from supervisor.integration.rules.questions import Questions, Raised, questions, task
+from supervisor.integration.rules.work import Work
 from supervisor.integration.taking import Taking
+from supervisor.launch.contract import run_command
+from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.ledger import HELD_BACK, MOVED
-from supervisor.ports import Integration, Judgement
+from supervisor.model.ledger import HELD_BACK, MOVED, ON_BRANCH, Fate
+from supervisor.ports import Integration, Integrator, Judgement
 from supervisor.threads import in_thread
 from supervisor.verification.trials.trial import Trials
+
+#: so many patches of conflicts are shown
+MOST_PATCHES = 50
 
 
 class BranchIntegrator:
@@ -84,3 +91,55 @@ class BranchIntegrator:
             problem = f"the branch could not be made in {batch.repo}: {failed.message}; {later}"
             return replace(made, problems=(*made.problems, problem))
         return replace(made, branch=branch)
+
+
+class Asking:
+    def __init__(self, store: GitStore, layout: Layout) -> None:
+        self._store, self._layout = store, layout
+
+    async def judgement(
+        self, batch: Batch, steps: Steps, works: Sequence[Work], done: Integrated
+    ) -> Judgement | None:
+        """None where nothing is left to judge."""
+        if not batch.profile.integrator or batch.is_spent:
+            return None
+        raised = await in_thread(lambda: tuple(self._raised(batch)))
+        asked = questions(done.changes, done.commits, raised)
+        if not asked.why:
+            return None
+        await self._prepare(batch, steps, works, done, asked)
+        return Judgement(asked.why)
+
+    async def _prepare(
+        self, batch: Batch, steps: Steps, works: Sequence[Work], done: Integrated, asked: Questions
+    ) -> None:
+        touched = (*ON_BRANCH, Fate.CONFLICT)
+        repo, by_job = Path(batch.repo), {work.job: work for work in works}
+        shown = [row.change.sha for rows in asked.conflicts for row in rows][:MOST_PATCHES]
+        patches = {sha: await self._store.patch(repo, sha) for sha in shown}
+        tests = dict.fromkeys(by_job[row.change.job].test for row in done.changes if row.fate in touched)
+        run = run_command(batch.profile, *tests, times=batch.cases_in(tests)) if tests else ""
+        await steps.write(steps.task.stem, task(batch.id, asked, by_job, patches, run))
+        await self._store.checkout(repo, done.head, steps.source)
+
+    def _raised(self, batch: Batch) -> Iterator[Raised]:
+        for job in batch.jobs():
+            report = (
+                read_report(self._layout, AttemptKey(batch.id, job.number, job.attempts))
+                if job.brought.claim
+                else None
+            )
+            for escalation in report.escalations if report else ():
+                yield Raised(job.number, escalation)
+
+
+class TakenByPeople:
+    """Of testers, the work is integrated."""
+
+    def __init__(self, integrator: Integrator) -> None:
+        self._integrator = integrator
+
+    async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
+        if batch.role == "writer":
+            return Integration(unmerged(batch))
+        return await self._integrator.integrate(batch, number)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import PUBLISHED, Layout
+from supervisor.adapters.steps import Steps
 from supervisor.errors import Hostile
 from supervisor.integration.branches.picking import Integrated, integrate
 from supervisor.integration.branches.standing import packages
@@ -13,7 +14,6 @@ from supervisor.integration.proving import Candidate, Prover
 from supervisor.integration.rules.bringing import must_pass, proves, work_of
 from supervisor.integration.rules.ranking import planned
 from supervisor.integration.rules.work import Work
-from supervisor.integration.steps import Steps
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import ON_BRANCH

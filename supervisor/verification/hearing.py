@@ -1,8 +1,12 @@
 """A claim before the judge: what is tried on it, one stage after the other, until one of them rejects it."""
 
+import os
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from anyio import Lock
 
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
@@ -11,7 +15,6 @@ from supervisor.model.node import cases_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
 from supervisor.threads import in_thread
-from supervisor.verification.baselines import Baselines, file_of, tests_in
 from supervisor.verification.evidence.asking import Findings, ask_all
 from supervisor.verification.evidence.contents import contents, names
 from supervisor.verification.evidence.facts import refusals
@@ -19,10 +22,47 @@ from supervisor.verification.evidence.inquiry import Inquiry
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Trial
+from supervisor.verification.trials.trial import Trial, Trials, Unready
 from supervisor.verification.works import Changes
 
 MAX_DOUBT = 400
+#: so many files' results at the base are remembered
+MOST_BASELINES = 256
+
+
+class Baselines:
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self._known: OrderedDict[tuple[str, str], Run | None] = OrderedDict()
+        self._running: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
+
+    async def run(self, batch: Batch, test: str) -> Run | None:
+        """None: the file can't be run."""
+        key = (batch.id, file_of(test))
+        async with self._running[key]:
+            if key not in self._known:
+                self._known[key] = await self._run(batch, test)
+        while len(self._known) > MOST_BASELINES:
+            self._running.pop(self._known.popitem(last=False)[0], None)
+        return self._known.get(key)
+
+    async def _run(self, batch: Batch, test: str) -> Run | None:
+        name = f"{batch.id}-base-{os.urandom(4).hex()}"
+        try:
+            async with self._trials.trial(batch, batch.base, name) as trial:
+                ran = await trial.run(file_of(test), times=tests_in(batch, test))
+                return ran if ran.session else None
+        except Unready:
+            return None
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def tests_in(batch: Batch, test: str) -> int:
+    """How many cases of the file are in the batch: each may take the time of a test."""
+    return batch.cases_in(each for each in batch.tests if file_of(each) == file_of(test)) or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from supervisor.model.node import cases_of
 from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict, Verification
 from supervisor.threads import in_thread, surely
-from supervisor.verification.baselines import Baselines
-from supervisor.verification.hearing import Hearing
+from supervisor.verification.hearing import Baselines, Hearing
 from supervisor.verification.inspecting import Objections, Question, objections
 from supervisor.verification.rules.places import Allowed, kind_of
 from supervisor.verification.trials.running import environment

@@ -31,7 +31,7 @@ from supervisor.adapters.mngr.warm import WarmTransport
 from supervisor.adapters.mngr.work_dirs import work_dir_in
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, MngrFacts, SeenAgent
-from supervisor.tasks import Outcome
+from supervisor.tasks import Promise
 
 JSONL = ("--format", "jsonl")
 #: Left-overs of killed creates are swept after a create that failed, and every so many destroyed agents.
@@ -259,14 +259,14 @@ class MngrAgents:
     async def _each_provider(self, act: Act, addresses: Sequence[AgentAddress]) -> None:
         """One that is down must not hold up the others."""
         providers = {address.provider for address in addresses}
-        outcomes: list[Outcome[None]] = []
+        promises: list[Promise[None]] = []
         async with create_task_group() as acting:
             for provider in sorted(providers):
-                outcomes.append(Outcome())
+                promises.append(Promise())
                 batch = [a for a in addresses if a.provider == provider]
-                acting.start_soon(outcomes[-1].of, partial(act, batch))
-        for outcome in outcomes:
-            outcome.told()
+                acting.start_soon(promises[-1].of, partial(act, batch))
+        for promise in promises:
+            promise.told()
 
     async def _versioned(self) -> str:
         """Asked once, whoever wants it first, and again when the command has changed."""
