@@ -118,7 +118,7 @@ class Workshop:
         self.integrated_by(onto=git(clone, "rev-parse", "HEAD"), **said)
 
     def judged_as(self, **known: Any) -> None:
-        self._integrators = Job(INTEGRATOR, "", **{"state": JobState.DONE, "attempts": 1, **known})
+        self._integrators = _known(Job(INTEGRATOR, "", state=JobState.DONE, attempts=1), known)
 
     def _published(
         self,
