@@ -21,12 +21,17 @@ PR_SET_MM_ARG_END, PR_SET_MM_ENV_END = 9, 11
 #: of Python, when what it has printed can't be written
 CANT_FLUSH = 120
 
+#: this module is imported before anything is forked
+ZYGOTE = os.getpid()
+
 _libc = ctypes.CDLL(None)
 
 
 def become(asked: dict[str, Any], descriptors: Sequence[int]) -> None:
     """All that a program gets from who starts it. `descriptors`: the standard streams, and the working directory."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != ZYGOTE:  # it ended before that was said
+        os._exit(1)
     os.setsid()
     _take(descriptors)
     os.umask(asked["umask"])
