@@ -106,9 +106,10 @@ class Box:
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get("TMUX_TMPDIR") == str(self.folder / "tmux"):
+                is_ours = process.environ().get("TMUX_TMPDIR") == str(self.folder / "tmux")
+                if is_ours and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
-        return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
+        return found
 
     def clear(self) -> None:
         self.stop()

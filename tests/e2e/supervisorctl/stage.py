@@ -9,7 +9,7 @@ from supervisor.e2e import E2e, expect
 from supervisor.e2e.spawned import Spawned
 from supervisor.rehearsal import lay_out
 from tests.e2e.supervisorctl.place import PATIENCE_SECONDS, Place
-from tests.zygote import programs
+from tests.zygote import mngr, programs
 
 
 class Stage(Place):
@@ -47,7 +47,7 @@ class Stage(Place):
         lay_out(self.repo)
         if not with_stub:
             (self.bin / "mngr").unlink()
-            del self.e2e.env["SUPERVISOR_MNGR"]
+            self.e2e.env["SUPERVISOR_MNGR"] = json.dumps({"command": str(mngr())})
         words = ["python", "-m", "pytest", "-q", "-p", "supervisor.e2e.plugin"]
         settings = {
             "agent": "rehearsal",
