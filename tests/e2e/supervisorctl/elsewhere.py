@@ -61,6 +61,7 @@ def finished() -> Iterator[WithBatch]:
         place.until_over(place.good)
         place.batch = place.run("submit", "tests/e2e")
         place.until_over(place.batch)
+        place.until("both are put away", lambda: not place.get("/v1/status")["batches"])
         yield place
     home.remove()
 
