@@ -12,6 +12,8 @@ from tests import zygote
 from tests.properties import FEW, is_long
 
 pytest_plugins = ["pytester"]
+#: what proofs of several kinds of agents have in common
+pytest.register_assert_rewrite("tests.scripted")
 
 # Who starts the tests in the background of a script has SIGINT ignored, and so would all that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
@@ -28,6 +30,8 @@ LONG = (
     "writing/",
     "e2e/supervisorctl/",
     "claude/",
+    "codex/",
+    "opencode/",
     "rehearsal/",
 )
 

@@ -26,7 +26,8 @@ async def what_it_asks_is_answered_with_no_and_it_goes_on(folder: Path, program:
         await here.finished(timeout=400)
 
         assert here.of(ev.JobParked)
-        assert [event.reason for event in here.of(ev.NudgeStarted)] == ["parked"]
+        # On a busy machine it may be told once more before it has begun with what it was told.
+        assert [event.reason for event in here.of(ev.NudgeStarted)][:1] == ["parked"]
         assert all(event.delivered for event in here.of(ev.AgentNudged))
         assert here.of(ev.JobUnparked)
         assert [event.outcome for event in here.of(ev.JobEnded)] == ["clean"]
