@@ -35,7 +35,22 @@ from tests.waiting import until_sync
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
 NO_PLACE = frozenset(
-    "model ports errors paths threads tasks adapters observe cli boot settings agents e2e rehearsal".split()
+    [
+        "model",
+        "ports",
+        "errors",
+        "paths",
+        "threads",
+        "tasks",
+        "adapters",
+        "observe",
+        "cli",
+        "boot",
+        "settings",
+        "agents",
+        "e2e",
+        "rehearsal",
+    ]
 )
 #: what a submit reaches first, and what a landed branch comes to
 FIRST, LAST = "submit", "GitStore.land_once"

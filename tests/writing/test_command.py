@@ -41,7 +41,7 @@ async def test_every_command_in_it_works(tmp_path: Path) -> None:
             subprocess.run,
             ["sh", "-c", command.strip(), "sh", "tutorial.sh", folder],
             cwd=repo,
-            env=environment(tmp_path, PYTHONDONTWRITEBYTECODE="1"),
+            env=environment(tmp_path, PYTHONDONTWRITEBYTECODE="1", PYTEST_DISABLE_PLUGIN_AUTOLOAD=""),
             capture_output=True,
             text=True,
         )
