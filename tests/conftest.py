@@ -8,7 +8,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from supervisor.adapters.private_tmux import leave_the_users_tmux
-from tests import zygote
+from tests import leaks, zygote
 from tests.properties import FEW, is_long
 
 pytest_plugins = ["pytester"]
@@ -36,9 +36,18 @@ LONG = (
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    leaks.begin(config.pluginmanager)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
     zygote.end()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    leaks.end()
 
 
 @pytest.hookimpl(tryfirst=True)  # before they are selected by their marks

@@ -22,6 +22,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.leaks import LEAKS
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: the installed programs
@@ -41,7 +43,7 @@ _started: dict[str, "Zygote"] = {}
 def programs() -> Path:
     """The folder of the executables. The first call in a test worker starts its zygote, which ends with the tests."""
     if "ours" not in _started:
-        zygote = _started["ours"] = Zygote(sys.executable, *IMPORTS)
+        zygote = _begun("ours", sys.executable, *IMPORTS)
         for name in NAMES:
             zygote.install(name, str(REAL / name))
         for name, module in MODULES.items():
@@ -52,12 +54,18 @@ def programs() -> Path:
 def mngr() -> Path:
     """The command. Its first line names a caller as its interpreter."""
     if "mngr" not in _started:
-        zygote = _started["mngr"] = Zygote(str(REAL_MNGR.with_name("python")), "imbue.mngr.main")
+        zygote = _begun("mngr", str(REAL_MNGR.with_name("python")), "imbue.mngr.main")
         python = zygote.install("../python3")  # on nobody's PATH
         _, _, script = REAL_MNGR.read_text().partition("\n")
         (zygote.programs / "mngr").write_text(f"#!{python}\n{script}")
         (zygote.programs / "mngr").chmod(0o755)
     return _started["mngr"].programs / "mngr"
+
+
+def _begun(name: str, python: str, *imports: str) -> "Zygote":
+    with LEAKS.of_the_session():
+        zygote = _started[name] = Zygote(python, *imports)
+    return zygote
 
 
 def end() -> None:

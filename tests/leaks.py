@@ -1,0 +1,154 @@
+"""What a test leaves behind fails it: processes, tasks, descriptors and files. A plugin of pytest.
+
+Each worker is a subreaper, so a process that outlives its parent is seen as ours all the same. What a fixture of a
+wider scope makes belongs to that scope, and is no leak of the test that asks for it first. Temporary files are made
+in a folder of the worker's own, so that nobody else's are taken for them.
+"""
+
+import asyncio
+import ctypes
+import functools
+import gc
+import inspect
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PR_SET_CHILD_SUBREAPER = 36
+#: what a test has ended may take a moment to be gone
+MOMENT_SECONDS = 5.0
+#: of the worker itself: what pytest, its plugins and libraries keep open once they have been used
+OWN = ("/dev/urandom", "/dev/null", "anon_inode:[eventpoll]")
+
+
+type Key = tuple[str, int | str, str]
+
+
+def things() -> dict[Key, str]:
+    """What there is now, each with how a person would know it."""
+    processes = {("process", pid, ""): f"{pid}: {command}" for pid, command in _processes()}
+    descriptors = {("descriptor", number, target): f"{number}: {target}" for number, target in _descriptors()}
+    return processes | descriptors | {("file", path, ""): path for path in _files()}
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    """Children of this process, those that were left to it included; what has ended is reaped on the way."""
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            for word in (task / "children").read_text().split():
+                pid = int(word)
+                if not _is_zombie(pid):
+                    yield pid, _command(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except OSError:
+        return True
+
+
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
+    return ""
+
+
+def _descriptors() -> Iterator[tuple[int, str]]:
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            target = str(link.readlink())
+            if not target.startswith("/proc/") and target not in OWN:
+                yield int(link.name), target
+
+
+def _files() -> Iterator[str]:
+    with suppress(OSError):
+        yield from (entry.path for entry in os.scandir(tempfile.gettempdir()))
+
+
+class Leaks:
+    def __init__(self) -> None:
+        self.known = dict[Key, str]()
+        self.before = dict[Key, str]()
+        self.folder = ""
+
+    @contextmanager
+    def of_the_session(self) -> Iterator[None]:
+        """What is made in here is kept for the tests to come, on purpose."""
+        before = things()
+        yield
+        self.known |= {key: what for key, what in things().items() if key not in before}
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            item.obj = _without_tasks(item.obj)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        if fixturedef.scope == "function":
+            return (yield)
+        with self.of_the_session():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+        self.before = things()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
+        result = yield
+        if left := self._left():
+            pytest.fail("\n  ".join(["the test leaves behind", *left]), pytrace=False)
+        return result
+
+    def _left(self) -> list[str]:
+        """Only what stays: looked for at once, then without rubbish, then for a moment."""
+        if not self._new():
+            return []
+        gc.collect()
+        deadline = time.monotonic() + MOMENT_SECONDS
+        while (left := self._new()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
+
+    def _new(self) -> list[str]:
+        known = self.before | self.known
+        return [f"{kind} {what}" for (kind, *rest), what in things().items() if (kind, *rest) not in known]
+
+
+LEAKS = Leaks()
+
+
+def _without_tasks(test: Any) -> Any:
+    """The coroutine of a test, which leaves no task behind."""
+
+    @functools.wraps(test)
+    async def checked(*args: Any, **kwargs: Any) -> None:
+        await test(*args, **kwargs)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others and (left := (await asyncio.wait(others, timeout=MOMENT_SECONDS))[1]):
+            pytest.fail("the test leaves behind\n  " + "\n  ".join(f"task {task}" for task in left), pytrace=False)
+
+    return checked
+
+
+def begin(plugins: pytest.PytestPluginManager) -> None:
+    plugins.register(LEAKS)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # What pytest itself keeps for a look at failures stays where it always is.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    LEAKS.folder = tempfile.mkdtemp(prefix="t-")
+    os.environ["TMPDIR"] = tempfile.tempdir = LEAKS.folder
+
+
+def end() -> None:
+    shutil.rmtree(LEAKS.folder, ignore_errors=True)
