@@ -20,8 +20,8 @@ def pytest_unconfigure():
 """
 
 LEAKS = {
-    "process": "def test_it(): subprocess.Popen(['sleep', '60']).returncode = 0",
-    "orphan": "def test_it(): subprocess.run(['setsid', '-f', 'sleep', '60'])",
+    "process": "def test_it(): subprocess.Popen(['sleep', '3']).returncode = 0",
+    "orphan": "def test_it(): subprocess.run(['setsid', '-f', 'sleep', '3'])",
     "task": "async def test_it(): kept.append(asyncio.get_running_loop().create_task(asyncio.sleep(60)))",
     "descriptor": "def test_it(): kept.append(os.open('/etc/passwd', os.O_RDONLY))",
     "socket": "def test_it(): kept.append(os.dup(socket.socketpair()[0].detach()))",
