@@ -34,24 +34,8 @@ from tests.waiting import until_sync
 
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
-NO_PLACE = frozenset(
-    [
-        "model",
-        "ports",
-        "errors",
-        "paths",
-        "threads",
-        "tasks",
-        "adapters",
-        "observe",
-        "cli",
-        "boot",
-        "settings",
-        "agents",
-        "e2e",
-        "rehearsal",
-    ]
-)
+NO_PLACE = frozenset(("model", "ports", "errors", "paths", "threads", "tasks", "adapters", "observe", "cli", "boot"))
+NO_PLACE |= {"settings", "agents", "e2e", "rehearsal"}
 #: what a submit reaches first, and what a landed branch comes to
 FIRST, LAST = "submit", "GitStore.land_once"
 #: the request, the loop, and whatever it performs
