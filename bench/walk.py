@@ -4,10 +4,10 @@
 
 A daemon works on one failing test of the rehearsal target, by the real mngr, tmux and git, while every call from one
 module of ours into another is noted: in the request, in the loop, and in each effect of the loop, one after the
-other. A step is a function that such a call reaches for the first time. Nobody walks to nouns (`model`, `ports`,
-`errors`, and whatever is a frozen value), to what only observes, starts or configures, or to the devices below the
-stages (`adapters`); a room's subfolder has a front door, and what happens behind it is no part of the walk. What
-watches all agents all the time is a walk of its own.
+other. A step is a function that such a call reaches for the first time. Left out are nouns (`model`, `ports`,
+`errors`, `kinds`, and whatever is a frozen value), what only observes, starts or configures, and the devices below the
+stages (`adapters`, `transcripts`). A room's subfolder has a front door: what happens behind it is no part of the walk.
+What watches all agents all the time is a walk of its own.
 """
 
 import argparse
@@ -35,13 +35,14 @@ from tests.waiting import until_sync
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
 NO_PLACE = frozenset(("model", "ports", "errors", "paths", "threads", "tasks", "adapters", "observe", "cli", "boot"))
-NO_PLACE |= {"settings", "agents", "e2e", "rehearsal"}
+NO_PLACE |= {"settings", "kinds", "transcripts", "agents", "e2e", "rehearsal"}
 #: what a submit reaches first, and what a landed branch comes to
 FIRST, LAST = "submit", "GitStore.land_once"
 #: the request, the loop, and whatever it performs
 TASKS = ("run_asgi", "Loop.run", "Daemon._launch", "Daemon._performed")
 OWNER: ContextVar[str] = ContextVar("owner", default="")
-LAST_REACHED: ContextVar[str] = ContextVar("last_reached", default="")
+#: of work in a thread, the module that asked for it
+ASKED_BY: ContextVar[str] = ContextVar("asked_by", default="")
 TOOL = 3
 PATIENCE_SECONDS = 300.0
 
@@ -66,12 +67,11 @@ class Notes:
             return sys.monitoring.DISABLE
         self._is_on = not self._is_over and (self._is_on or code.co_qualname == FIRST)
         frame, task = sys._getframe(1), _task()
-        # Work in a thread is asked for by what was reached last.
-        caller = _caller(frame.f_back) or LAST_REACHED.get()
+        caller = _caller(frame.f_back) or ASKED_BY.get()
         if self._is_on and task and caller != module and not _is_value(frame):
             self._seen.setdefault(task, {}).setdefault((caller, module, code.co_qualname))
-        if room_of(module) not in NO_PLACE:
-            LAST_REACHED.set(module)
+        if module == "threads" != caller:
+            ASKED_BY.set(caller)
         self._is_over = self._is_over or code.co_qualname == LAST
         return None
 
@@ -80,9 +80,10 @@ class Notes:
 
 
 def module_of(code: CodeType) -> str | None:
-    """None: it is not ours, or no function, but the body of a module or a class."""
+    """None: it is not ours, or no function with a name of its own: a callback belongs to whoever gave it."""
     path = Path(code.co_filename)
-    if not code.co_flags & CO_OPTIMIZED or code.co_name.startswith("<") or not path.is_relative_to(ROOT):
+    is_function = code.co_flags & CO_OPTIMIZED and "<" not in code.co_qualname
+    if not is_function or not path.is_relative_to(ROOT):
         return None
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 

@@ -11,8 +11,7 @@ from supervisor.errors import Hostile
 from supervisor.integration.branches.picking import Integrated, integrate
 from supervisor.integration.branches.standing import packages
 from supervisor.integration.proving import Candidate, Prover
-from supervisor.integration.rules.bringing import must_pass, proves, work_of
-from supervisor.integration.rules.ranking import planned
+from supervisor.integration.rules.ranking import must_pass, planned, proves, work_of
 from supervisor.integration.rules.work import Work
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch

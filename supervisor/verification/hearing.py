@@ -14,11 +14,7 @@ from supervisor.model.job import Job
 from supervisor.model.node import cases_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
-from supervisor.threads import in_thread
-from supervisor.verification.evidence.asking import Findings, ask_all
-from supervisor.verification.evidence.contents import contents, names
-from supervisor.verification.evidence.facts import refusals
-from supervisor.verification.evidence.inquiry import Inquiry
+from supervisor.verification.evidence.asking import Claim, Findings, ask_all, certain
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.trials.runs import Run
@@ -152,7 +148,7 @@ async def _file(hearing: Hearing) -> Rejection | None:
 
 async def _facts(hearing: Hearing) -> Rejection | None:
     """What is certain comes first: it may say why the rest is broken."""
-    if found := list(refusals(hearing.job.test, hearing.before, hearing.runs, hearing.after)):
+    if found := certain(hearing.job.test, hearing.before, hearing.runs, hearing.after):
         return Rejection("refused", "; ".join(dict.fromkeys(found[:3])))
     if skipped := [run for run in hearing.runs if not run.passed]:
         return Rejection("unverified", skipped[0].why_not)
@@ -162,27 +158,14 @@ async def _facts(hearing: Hearing) -> Rejection | None:
 async def _questions(hearing: Hearing) -> Rejection | None:
     if not hearing.batch.profile.evidence_factor:
         return None
-    hearing.findings = await ask_all(await in_thread(_opened, hearing))
+    batch, job = hearing.batch, hearing.job
+    claim = Claim(batch, job, hearing.trial, hearing.bare, tuple(file.path for file in hearing.work.files))
+    is_doubted = any(each.settled_by == "strength" for each in hearing.doubted)
+    hearing.findings = await ask_all(claim, hearing.runs, hearing.before, hearing.after, is_doubted=is_doubted)
     return Rejection("refused", hearing.findings.refusal) if hearing.findings.refusal else None
 
 
 STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions)
-
-
-def _opened(hearing: Hearing) -> Inquiry:
-    batch, job = hearing.batch, hearing.job
-    return Inquiry(
-        batch,
-        job,
-        hearing.trial,
-        hearing.runs,
-        file_before=hearing.before,
-        file_after=hearing.after,
-        base=contents(hearing.bare, batch.base, (file.path for file in hearing.work.files)),
-        files=names(hearing.bare, job.brought.head),
-        bare=hearing.bare,
-        is_doubted=any(each.settled_by == "strength" for each in hearing.doubted),
-    )
 
 
 def _all_passed(run: Run, test: str) -> bool:

@@ -2,10 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
+from supervisor.model.job import Job
+from supervisor.threads import in_thread
 from supervisor.verification.evidence import ignorance, necessity, newcomers, reach, strength
+from supervisor.verification.evidence.contents import contents, names
+from supervisor.verification.evidence.facts import refusals
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.trials.runs import Run
+from supervisor.verification.trials.trial import Trial
 
 #: each knows what those before it have seen
 QUESTIONS: tuple[Callable[[Inquiry], Awaitable[Shown]], ...] = (
@@ -25,8 +33,29 @@ class Findings:
     settled: frozenset[str] = frozenset()
 
 
-async def ask_all(inquiry: Inquiry) -> Findings:
-    found = Findings(Evidence())
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is asked about: the work of a job, in a trial."""
+
+    batch: Batch
+    job: Job
+    trial: Trial
+    #: our copy of the repository
+    bare: Path
+    #: the files that the work changes
+    paths: tuple[str, ...]
+
+
+def certain(test: str, before: Run | None, runs: list[Run], after: Run | None) -> list[str]:
+    """What the plain runs show by themselves, and what refuses a claim without a question."""
+    return list(refusals(test, before, runs, after))
+
+
+async def ask_all(
+    claim: Claim, runs: list[Run], before: Run | None, after: Run | None, *, is_doubted: bool
+) -> Findings:
+    """`before` and `after`: runs of the test's file; `is_doubted`: policy doubts that the test checks what it did."""
+    found, inquiry = Findings(Evidence()), await in_thread(_opened, claim, runs, before, after, is_doubted)
     for question in QUESTIONS:
         shown = await question(inquiry)
         found = Findings(
@@ -38,6 +67,21 @@ async def ask_all(inquiry: Inquiry) -> Findings:
         if shown.refusal:
             break
     return found
+
+
+def _opened(claim: Claim, runs: list[Run], before: Run | None, after: Run | None, is_doubted: bool) -> Inquiry:
+    return Inquiry(
+        claim.batch,
+        claim.job,
+        claim.trial,
+        runs,
+        file_before=before,
+        file_after=after,
+        base=contents(claim.bare, claim.batch.base, claim.paths),
+        files=names(claim.bare, claim.job.brought.head),
+        bare=claim.bare,
+        is_doubted=is_doubted,
+    )
 
 
 def _with(evidence: Evidence, shown: Reach | Strength | Necessity | None) -> Evidence:
