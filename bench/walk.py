@@ -5,9 +5,9 @@
 A daemon works on one failing test of the rehearsal target, by the real mngr, tmux and git, while every call from one
 module of ours into another is noted: in the request, in the loop, and in each effect of the loop, one after the
 other. A step is a function that such a call reaches for the first time. Left out are nouns (`model`, `ports`,
-`errors`, `kinds`, and whatever is a frozen value), what only observes, starts or configures, and the devices below the
-stages (`adapters`, `transcripts`). A room's subfolder has a front door: what happens behind it is no part of the walk.
-What watches all agents all the time is a walk of its own.
+`errors`, `kinds`, and whatever is a frozen value), what only observes, starts or configures, and the devices below
+the stages (`adapters`, `transcripts`). A room's subfolder has a front door: what happens behind it is no part of the
+walk. What watches all agents all the time is a walk of its own.
 """
 
 import argparse
@@ -40,6 +40,7 @@ NO_PLACE |= {"settings", "kinds", "transcripts", "agents", "e2e", "rehearsal"}
 FIRST, LAST = "submit", "GitStore.land_once"
 #: the request, the loop, and whatever it performs
 TASKS = ("run_asgi", "Loop.run", "Daemon._launch", "Daemon._performed")
+NUMBERS: dict[asyncio.Task[Any], int] = {}
 OWNER: ContextVar[str] = ContextVar("owner", default="")
 #: of work in a thread, the module that asked for it
 ASKED_BY: ContextVar[str] = ContextVar("asked_by", default="")
@@ -102,7 +103,8 @@ def _task() -> str:
     with suppress(RuntimeError):  # there is no loop in a thread
         if (task := asyncio.current_task()) is not None:
             names = task.get_name(), getattr(task.get_coro(), "__qualname__", "")
-            OWNER.set(str(id(task)) if any(name.endswith(TASKS) for name in names) else "")
+            number = NUMBERS.setdefault(task, len(NUMBERS))
+            OWNER.set(str(number) if any(name.endswith(TASKS) for name in names) else "")
     return OWNER.get()
 
 

@@ -54,7 +54,7 @@ from supervisor.settings import Settings, pool_specs, resolve, shown
 from supervisor.tasks import beside
 from supervisor.threads import in_thread
 from supervisor.transcripts.redact import of_this_process
-from supervisor.verification.advising import write_advice
+from supervisor.verification.inspecting import write_advice
 from supervisor.verification.judge import opened_judge
 from supervisor.verification.trials.trial import Trials
 from supervisor.verification.writers.writing import read_proposal

@@ -2,7 +2,7 @@
 
     python3 -I policy.pyz SETTINGS.json BASE HEAD     in its clone; any Python from 3.11
 
-It is packed with the rules themselves (`verification/advising.py`), and imports nothing else that is ours.
+It is packed with the rules themselves (`verification/inspecting.py`), and imports nothing else that is ours.
 """
 
 import json

@@ -1,14 +1,22 @@
-"""Asks policy in a process of its own: parsing hostile code may take all memory, or bring an interpreter down.
+"""Policy away from the daemon: asked in a process of its own, and packed for the publish tool on agents' hosts.
 
-Run as a program it reads a question on stdin and prints what is refused and what is doubted, as JSON.
+Parsing hostile code may take all memory or crash the interpreter, so this module is also a program: it reads a question
+on stdin and prints what is refused and what is doubted, as JSON. The archive for agents' hosts holds the very modules
+that judge here, so that the publish tool says what the daemon will say.
 """
 
+import io
+import json
 import sys
+import zipfile
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
+from supervisor.model.batch import Profile
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Base, Breach, Doubt, FileChange
 from supervisor.verification.rules.places import Allowed
@@ -19,6 +27,24 @@ DEADLINE = 60.0
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && exec "$@"'
 #: all of it fits into the end of an output that is kept
 MOST_BREACHES, MOST_DOUBTS, LONGEST = 5, 15, 180
+RULES = "supervisor/verification/rules"
+MODULES = (
+    *(
+        "answers",
+        "asking",
+        "cases",
+        "checks",
+        "comparisons",
+        "doubts",
+        "expectations",
+        "judged",
+        "names",
+        "places",
+        "policy",
+    ),
+    *("pytest_settings", "testcode", "tooling", "ways", "weakening"),
+)
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +103,32 @@ def _clean(text: str) -> str:
     """Half characters have no JSON; what can't be seen is no part of a sentence."""
     shown = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
     return shown.encode(errors="replace").decode()
+
+
+@cache
+def packed() -> bytes:
+    root = files("supervisor")
+    rules = root / "verification" / "rules"
+    members = {
+        "__main__.py": (root / "agents" / "advice.py").read_bytes(),
+        **{f"{package}/__init__.py": b"" for package in ("supervisor", "supervisor/verification", RULES)},
+        **{f"{RULES}/{name}.py": (rules / f"{name}.py").read_bytes() for name in MODULES},
+    }
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _LONG_AGO), content, zipfile.ZIP_DEFLATED)
+    return written.getvalue()
+
+
+def write_advice(profile: Profile, test: str, rules: Path, settings: Path) -> None:
+    """The archive, and what its rules are to know of one job."""
+    if not rules.exists() or rules.read_bytes() != packed():
+        fresh = rules.with_name(f".{rules.name}")
+        fresh.write_bytes(packed())
+        fresh.replace(rules)
+    said = {"test": test, "allow": profile.allow_paths, "deny": profile.deny_paths}
+    settings.write_text(json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from supervisor.model.batch import Profile
-from supervisor.verification.advising import MODULES, packed, write_advice
+from supervisor.verification.inspecting import MODULES, packed, write_advice
 
 from .agent_clone import AgentClone
 from .test_publish import one_sentence

@@ -11,7 +11,7 @@ import pytest
 from supervisor.adapters.layout import Layout
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.verification.advising import write_advice
+from supervisor.verification.inspecting import write_advice
 from supervisor.verification.trials.runs import Instruments
 from tests.adapters.arena import APP, DOUBLE, PYTEST, TESTS, TEXT, Arena, arena
 from tests.adapters.staying import Stayer

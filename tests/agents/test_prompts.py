@@ -22,7 +22,7 @@ from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
 from supervisor.publication.rules.outcome import claimed, parse_outcome
-from supervisor.verification.advising import write_advice
+from supervisor.verification.inspecting import write_advice
 from tests.adapters.agent_clone import PUBLISH, AgentClone, git
 
 ROLES: tuple[Role, ...] = get_args(Role.__value__)

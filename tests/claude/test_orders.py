@@ -15,7 +15,7 @@ from supervisor.kinds.kind import FIRST_WORDS
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
-from supervisor.verification.advising import write_advice
+from supervisor.verification.inspecting import write_advice
 
 KEY = "sk-ant-api03-0123456789_abcdefghij-KLMNOPQRSTUVWXYZ"
 

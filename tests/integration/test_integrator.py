@@ -10,7 +10,7 @@ from supervisor.model.event import LaunchStarted
 from supervisor.model.job import INTEGRATOR
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
-from supervisor.verification.advising import write_advice
+from supervisor.verification.inspecting import write_advice
 from tests.adapters.agent_clone import git
 from tests.integration.workshop import (
     DOUBLE,
