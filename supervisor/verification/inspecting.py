@@ -1,8 +1,8 @@
 """Policy away from the daemon: asked in a process of its own, and packed for the publish tool on agents' hosts.
 
-Parsing hostile code may take all memory or crash the interpreter, so this module is also a program: it reads a question
-on stdin and prints what is refused and what is doubted, as JSON. The archive for agents' hosts holds the very modules
-that judge here, so that the publish tool says what the daemon will say.
+Parsing hostile code may take all memory or crash the interpreter, so this module is also a program: it reads a
+question on stdin and prints what is refused and what is doubted, as JSON. The archive for agents' hosts holds the
+very modules that judge here, so that the publish tool says what the daemon will say.
 """
 
 import io
