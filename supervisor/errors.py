@@ -1,22 +1,22 @@
-"""Every error of ours, as a tree.
+"""The tree of this project's errors.
 
 SupervisorError            one sentence for a person, and a hint on what to do next
-├── Refused                asked for something that can't be done now, or not that way     (exit 4)
+├── Refused                a request that can't be granted now, or not in this form        (exit 4)
 │   └── NoSuchThing        an id, path or name that does not exist                         (exit 5)
 ├── Misconfigured          the configuration can't be used                                 (exit 2)
-├── Unreadable             state on disk that can't be trusted: never start over it        (exit 2)
+├── Unreadable             state on disk that can't be trusted: never overwrite it         (exit 2)
 ├── Locked                 another daemon owns this state directory                        (exit 4)
 ├── Unreachable            the daemon does not answer                                      (exit 3)
-├── ImpossibleTransition   an event that the state does not allow: late, doubled, or a bug
-└── DeviceFailed           something outside did not do what it was asked
-    ├── MngrFailed         a mngr call ended badly; `reason` says how
-    ├── GitFailed          a git command ended badly
+├── ImpossibleTransition   an event that the state does not allow: late, duplicate, or a bug
+└── DeviceFailed           an external program or service failed
+    ├── MngrFailed         a mngr call failed; `reason` says how
+    ├── GitFailed          a git command failed
     └── Hostile            an agent's data was refused: a path escape, a bomb, a wrong ref
 """
 
 
 class SupervisorError(Exception):
-    """The base of all: never raised itself."""
+    """The base class of all errors; never raised itself."""
 
     exit_code = 1
 
@@ -63,7 +63,7 @@ class DeviceFailed(SupervisorError):
 
 
 class MngrFailed(DeviceFailed):
-    """A mngr call ended badly. `reason` is one of the words in `ports.MngrReason`."""
+    """A mngr call failed. `reason` is one of the words in `ports.MngrReason`."""
 
     def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -1,4 +1,4 @@
-"""Where things are when nobody says otherwise: the system's places for root, the XDG ones for everybody else."""
+"""Default paths: system directories for root, XDG directories for everybody else."""
 
 import os
 from pathlib import Path
@@ -31,6 +31,6 @@ def _xdg(variable: str, below_home: str) -> Path:
 
 
 def credentials_directory() -> Path | None:
-    """Where systemd puts the service's credentials: readable by the daemon, inherited by nobody."""
+    """The directory of the service's systemd credentials: the daemon can read it, its children do not inherit it."""
     found = os.environ.get("CREDENTIALS_DIRECTORY")
     return Path(found) if found else None

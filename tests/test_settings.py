@@ -98,13 +98,16 @@ MISTAKES = {
     "[profiles.a]\nretries = 'x'": ("profiles.a.retries: input should be a valid integer", "config show"),
     "[profiles.a]\nwindow = '25:00-06:00'": ("'25:00-06:00' is not a window like 22:00-06:00", "config show"),
     "[profiles.a]\ntimezone = 'Mars'": ("'Mars' is not a time zone", "config show"),
-    "[profiles.a]\npools = ['moon']": ("wants the pool moon", "the pools are: local"),
-    "[profiles.a]\ninherits = 'b'\n[profiles.b]\ninherits = 'a'": ("inherits itself: a → b → a", "break"),
+    "[profiles.a]\npools = ['moon']": ("uses the pool moon", "the pools are: local"),
+    "[profiles.a]\ninherits = 'b'\n[profiles.b]\ninherits = 'a'": (
+        "inherits itself: a → b → a",
+        "remove one `inherits`",
+    ),
     "[profiles.a]\ninherits = 'defalt'": ("inherits defalt, which does not exist", "did you mean default?"),
     "[profiles.a]\nagent = 'command'": ("but no command", "argv"),
-    "[profiles.a]\nenv = { SUPERVISOR_JOB = '1' }": ("belongs to the agent contract", "config show"),
+    "[profiles.a]\nenv = { SUPERVISOR_JOB = '1' }": ("is reserved: the agent contract sets it", "config show"),
     "[profiles.a]\nenv = { A = 'credential:../x' }": ("must name a credential file", "config show"),
-    "[[pools]]\nname = 'a'\n[[pools]]\nname = 'a'": ("two pools named a", "config show"),
+    "[[pools]]\nname = 'a'\n[[pools]]\nname = 'a'": ("two pools are named a", "config show"),
     "[github]\ntoken = 'ghp_1234'": ("github.token: it must name a credential file", "config show"),
     "[github]\napi = 'x'": ("github.api is not a key", "did you mean `api_url`?"),
     "state_dir = 'relative'": ("relative is not an absolute path", "config show"),
@@ -124,7 +127,7 @@ def test_a_mistake_in_the_file_is_one_sentence_with_a_hint(tmp_path: Path, text:
 
 def test_a_variable_that_is_nearly_a_key_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUPERVISOR_STATEDIR", "/x")
-    with pytest.raises(Misconfigured, match="SUPERVISOR_STATEDIR is no setting"):
+    with pytest.raises(Misconfigured, match="SUPERVISOR_STATEDIR is not a setting"):
         loaded(tmp_path, "")
 
 
@@ -199,7 +202,7 @@ def test_a_profile_says_when_what_is_done_so_far_is_integrated(
     [
         ("{ share = 1 }", "less than 1"),
         ("{ share = 0 }", "greater than 0"),
-        ('{ after = "soon" }', "'soon' is no duration such as 90s, 30m, 2h or 1d"),
+        ('{ after = "soon" }', "'soon' is not a duration such as 90s, 30m, 2h or 1d"),
         ('{ after = "0h" }', "greater than 0"),
         ("{ shares = 0.9 }", "integrate_at.shares is not a key"),
     ],

@@ -1,4 +1,4 @@
-"""What is due, and when: the only thing that `plan` has to look at besides free slots."""
+"""The agenda: what is due, and when. Besides free slots, `plan` looks at nothing else."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 from immutables import Map
 
-#: what to do, and to whom: ("collect", "k3f9x", 12, 1)
+#: an action and its subject: ("collect", "k3f9x", 12, 1)
 type Item = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """A persistent priority queue. It holds something for every agent and open batch: hundreds, not thousands."""
+    """A persistent priority queue. It has a few entries for each agent and open batch: hundreds, not thousands."""
 
     times: Map[Item, float] = field(default_factory=Map)
-    #: the same in order of time
+    #: the same entries, sorted by time
     order: tuple[tuple[float, Item], ...] = ()
 
     def put(self, item: Item, at: float) -> "Agenda":

@@ -1,4 +1,4 @@
-"""An attempt: one agent launched for a job. It is remembered until its agent is put away."""
+"""An attempt: one agent launched for a job. The state holds it until its agent is put away."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,18 +17,18 @@ class AttemptKey(NamedTuple):
 
 
 def ref_of(key: AttemptKey, *, rescued: bool = False) -> str:
-    """Where the daemon's repository keeps what an attempt published, or what was rescued of it."""
+    """The ref of the daemon's repository for what an attempt published, or for what was rescued of it."""
     folder = f"refs/supervisor/{key.batch}/{key.job}"
     return f"{folder}/rescued/{key.attempt}" if rescued else f"{folder}/{key.attempt}"
 
 
 class Stage(StrEnum):
-    """Where the agent of an attempt is. The job's own state follows it, until its work is safe."""
+    """The stage of an attempt. The job's state follows it until the attempt's work is safe."""
 
     LAUNCHING = "launching"
     LIVE = "live"
     COLLECTING = "collecting"
-    #: its work is safe, or there is none: to be stopped, and destroyed or kept
+    #: its work is safe, or there is none; the agent is being destroyed, or stopped and kept
     RELEASING = "releasing"
 
 
@@ -44,21 +44,21 @@ class Attempt:
     new_host: bool
     started_at: float
     stage: Stage = Stage.LAUNCHING
-    #: known once it is launched
+    #: known after the launch
     host_id: str = ""
     holds_slot: bool = True
-    #: what is left when its agent is put away: destroyed, or stopped and kept for a person to look at
+    #: on release, stop and keep the agent for a person to look at; otherwise destroy it
     keep: bool = False
-    #: it has work that could not be taken: whatever else is said, it is kept
+    #: the agent has work that could not be rescued: always keep it
     unsaved: bool = False
-    #: tries of the step at hand, for its back-off
+    #: tries of the current step, for its back-off
     tries: int = 0
-    #: what it has taken so far
+    #: its usage so far
     usage: Usage = NOTHING
-    #: when its last sign of activity was, once it has shown none for too long
+    #: the time of its last sign of activity; set when it has been quiet for too long
     quiet_since: float | None = None
-    #: and whether it said that it waits
+    #: whether it then waits for input
     waits: bool = False
-    #: why it was told something: each reason at most once
+    #: the reasons for which it was nudged: each at most once
     nudges: frozenset[str] = frozenset()
     nudged_at: float | None = None

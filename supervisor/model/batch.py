@@ -12,8 +12,8 @@ from supervisor.model.ledger import LedgerRow
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.usage import NOTHING, Usage
 
-#: What no agent may edit unless its profile says so: what decides how tests are run and who sees to it, and what is
-#: installed. A pattern without a slash is a name at any depth.
+#: What no agent may edit unless its profile allows it: files that decide how tests are run, who reviews and what is
+#: installed. A pattern without a slash matches a name at any depth.
 DENIED = (
     ".git*",
     ".github/**",
@@ -40,8 +40,8 @@ DENIED = (
 )
 
 
-#: Agent types that nobody talks to: programs at work, which would take for input what is typed into their terminal.
-#: `rehearsal` is not one of them: it plays an agent that ends its turn and reads what it is told.
+#: Agent types that get no messages: plain programs, which would read a message typed into their terminal as input.
+#: `rehearsal` is not one of them: it plays an agent that ends its turn and reads its messages.
 PROGRAMS = frozenset({"command"})
 
 type Role = Literal["tester", "integrator", "writer"]
@@ -57,66 +57,66 @@ class BatchState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How the agents of a batch work, as resolved when it was submitted: later edits change nothing here."""
+    """How the agents of a batch work, as resolved at submission: later edits of the configuration do not apply."""
 
     name: str = "default"
     agent: str = "claude"
     agent_args: tuple[str, ...] = ()
-    #: argv of the program that obeys the agent contract, for agent = "command"
+    #: for agent = "command": argv of a program that follows the agent contract
     command: tuple[str, ...] = ()
-    #: in order of preference; the next one takes the overflow
+    #: in order of preference: the next pool takes the overflow
     pools: tuple[str, ...] = ("local",)
-    #: at most so many agents of one batch at once; 0: as many as the pools carry
+    #: maximum number of agents of one batch at once; 0: limited by the pools only
     slots: int = 0
     transfer: str = "git-mirror"
     keep_agents: str = "failed"
     setup: str = ""
     pytest: tuple[str, ...] = ("python", "-m", "pytest")
-    #: arguments after `--` of submit, for every run of a test
+    #: the arguments after `--` of submit, added to every test run
     pytest_args: tuple[str, ...] = ()
-    #: what one job has of what pytest collects: function, case, file or class
+    #: the unit of one job, as pytest collects it: function, case, file or class
     per: str = "function"
-    #: folders of the repository that go first on PYTHONPATH when a test is run: what an editable install would find
-    #: in the user's checkout is found in the agent's
+    #: folders of the repository that come first on PYTHONPATH in a test run, so that an editable install of the
+    #: user's checkout does not shadow the agent's code
     python_path: tuple[str, ...] = ()
-    #: what agents get beside the contract; `credential:NAME` stands for a credential file
+    #: environment of the agents, besides the contract's; `credential:NAME` refers to a credential file
     env: Mapping[str, str] = field(default_factory=dict)
-    #: what an integrator's agent gets besides, such as the credentials to push; no other agent sees it
+    #: additional environment of the integrator's agent, such as credentials to push; no other agent sees it
     integrator_env: Mapping[str, str] = field(default_factory=dict)
     job_timeout_seconds: float = 3600
     stall_timeout_seconds: float = 600
-    #: what to do about an agent that asks for permission: notify, deny, or time-out
+    #: policy for an agent that asks for permission: notify, deny, or time-out
     on_parked: str = "notify"
     parked_timeout_seconds: float = 900
     retries: int = 1
     test_timeout_seconds: float = 120
     verify_runs: int = 2
-    #: evidence on a claim may take so many times as long as these runs; 0: none is gathered
+    #: time limit for gathering evidence, as a multiple of the time that these runs take; 0: gather none
     evidence_factor: float = 2
-    #: what else is run on a branch: arguments for pytest; (): nothing; None: all tests of the packages it touches
+    #: additional tests to run on a branch: arguments for pytest; (): none; None: all tests of the packages it touches
     branch_tests: tuple[str, ...] | None = None
-    #: how long these may take, each time
+    #: time limit for each such run
     branch_tests_seconds: float = 600
     integrator: bool = True
-    #: globs of what agents may edit (none: everything), and of what they may not whatever else is said
+    #: globs of paths that agents may edit (none: all paths), and of paths that they may never edit
     allow_paths: tuple[str, ...] = ()
     deny_paths: tuple[str, ...] = DENIED
-    #: a folder of prompt templates that go before the shipped ones
+    #: a folder of prompt templates that override the shipped ones
     prompts: str = ""
     #: "22:00-06:00": jobs start only inside it; "" for always
     window: str = ""
     #: the time zone of the window, by its IANA name
     timezone: str = "UTC"
-    #: when what is done so far is integrated, once: at this share of the batch's jobs that are over, or so long after
-    #: its first launch; 0: never
+    #: when to start the one automatic partial integration: at this share of jobs that are over, or this long after
+    #: the first launch; 0: never
     integrate_share: float = 0
     integrate_after_seconds: float = 0
-    #: of all its agents, cached ones and the integrator's counted; 0: none
+    #: limit for all its agents, including the integrator's, cached tokens included; 0: no limit
     budget_tokens: int = 0
 
     @property
     def is_talked_to(self) -> bool:
-        """Whether its agents have turns, and read what they are told."""
+        """Whether its agents have turns and read messages."""
         return self.agent not in PROGRAMS
 
 
@@ -124,8 +124,8 @@ class Profile:
 class Batch:
     """One batch and its jobs.
 
-    A job that nothing has happened to yet has no record of its own: it is a line of `tests` that the cursor
-    has not reached. So a batch of 10,000 jobs costs what has been done on it.
+    An untouched job (one without any event) has no record of its own: it is an entry of `tests` that the cursor has
+    not reached. So the memory and time of a batch of 10,000 jobs grow with the jobs that have begun.
     """
 
     id: str
@@ -138,54 +138,54 @@ class Batch:
     created_at: float
     author: str = ""
     priority: int = 0
-    #: what its agents do: "tester", or "writer": then `tests` are names of what is to be written
+    #: what its agents do: "tester" or "writer"; for a writer, `tests` holds the names of the things to write
     role: str = "tester"
     #: for writers, the task of each job, as JSON
     tasks: tuple[str, ...] = ()
-    #: how many cases each of `tests` has; (): one each
+    #: the number of cases of each entry of `tests`; (): one each
     cases: tuple[int, ...] = ()
-    #: the batch whose jobs these are, when they are worked on again
+    #: the batch whose jobs this one works on again
     retry_of: str = ""
     branch: str = ""
-    #: the branch's last commit, and what went wrong beside its making
+    #: the branch's last commit, and problems that did not stop the integration
     branch_head: str = ""
     problems: tuple[str, ...] = ()
     #: what a reader of the branch should know
     notes: tuple[str, ...] = ()
-    #: the branch that it was submitted from; "": none was checked out
+    #: the branch that was checked out at submission; "": none
     submitted_from: str = ""
     state: BatchState = BatchState.QUEUED
     paused: bool = False
-    #: why no agent is started any more: "budget", for good; "login" or "credit", until a person has seen to it
+    #: why it launches no more agents: "budget", for good; "login" or "credit", until a person resumes it
     stopped: str = ""
     stop_detail: str = ""
     window_open: bool = True
-    #: its first launch
+    #: the time of its first launch
     started_at: float | None = None
     finished_at: float | None = None
 
-    #: jobs that something has happened to, by number
+    #: jobs with at least one event, by number
     touched: Map[int, Job] = field(default_factory=Map)
-    #: how many of the touched are in each state
+    #: the number of touched jobs in each state
     counts: Map[JobState, int] = field(default_factory=Map)
-    #: jobs below this number are touched; from here on they wait in order
+    #: jobs up to this number are touched; later ones wait in order
     cursor: int = 0
-    #: jobs that go again, ready now, in order
+    #: requeued jobs that are ready now, in order
     again: tuple[int, ...] = ()
-    #: agents that hold a slot, and all that are not yet put away
+    #: the number of agents that hold a slot, and of all agents not yet put away
     busy: int = 0
     agents: int = 0
-    #: of both kinds: each has a number
+    #: the number of integrations so far, partial ones included
     integrations: int = 0
-    #: the integration of what is done so far that is under way, and what the last one came to
+    #: the partial integration in progress, and the result of the last one
     partial: Partial | None = None
     so_far: SoFar | None = None
-    #: jobs whose work one had already
+    #: jobs whose work a partial integration has already merged
     carried: frozenset[int] = frozenset()
-    #: some job has ended with work; and the profile's partial integration was asked for
+    #: at least one job has ended with work; and the automatic partial integration has been requested
     brought: bool = False
     straggled: bool = False
-    #: the job whose agent makes one branch of the others' work; None: it is not wanted, or not yet
+    #: the job whose agent merges the others' work into one branch; None: not needed, or not yet
     integrator: Job | None = None
     #: of all its jobs
     usage: Usage = NOTHING
@@ -205,7 +205,7 @@ class Batch:
         return (self.job(number) for number in range(1, len(self.tests) + 1))
 
     def begun(self) -> Iterator[Job]:
-        """Those that something has happened to, and the integrator's."""
+        """The touched jobs, and the integrator's."""
         yield from self.touched.values()
         if self.integrator is not None:
             yield self.integrator
@@ -214,21 +214,21 @@ class Batch:
         return f"{self.id}.{number}"
 
     def cases_of(self, number: int) -> int:
-        """How many cases a job's test has."""
+        """The number of cases of a job's test."""
         return self.cases[number - 1] if self.cases and number != INTEGRATOR else 1
 
     def cases_in(self, tests: Iterable[str]) -> int:
-        """How many cases these tests have together; one that is no job's has one."""
+        """The total number of cases of these tests; a test that belongs to no job counts as one."""
         known = dict(zip(self.tests, self.cases, strict=False))
         return sum(known.get(test, 1) for test in tests)
 
     def seconds_of(self, number: int) -> float:
-        """How long a job's agent may take: each case beyond the first adds the time of a test."""
+        """The time limit of a job's agent: each case beyond the first adds the time limit of one test run."""
         more = (self.cases_of(number) - 1) * self.profile.test_timeout_seconds
         return self.profile.job_timeout_seconds + more
 
     def with_job(self, job: Job) -> "Batch":
-        """The batch with this job's new record, and the counts to match. The integrator's job is not counted."""
+        """The batch with this job's new record and updated counts. The integrator's job is not counted."""
         if job.number == INTEGRATOR:
             return replace(self, integrator=job)
         before = self.touched.get(job.number)
@@ -244,29 +244,29 @@ class Batch:
 
     @property
     def at_work(self) -> int:
-        """Its agents at work, the integrator's included."""
+        """The number of agents at work, including the integrator's."""
         integrates = self.integrator is not None and self.integrator.state in AT_WORK
         return sum(self.count(state) for state in AT_WORK) + integrates
 
     @property
     def is_spent(self) -> bool:
-        """Its budget is: what nothing has happened to is not begun any more."""
+        """Its budget is spent: unstarted jobs will not start."""
         return self.stopped == "budget"
 
     @property
     def untouched(self) -> JobState:
-        """What a job is that nothing has happened to."""
+        """The state of a job without any event."""
         return JobState.CANCELLED if self.is_spent or self.state is BatchState.CANCELLED else JobState.QUEUED
 
     @property
     def is_drained(self) -> bool:
-        """No job waits, runs or may come back, nor does the integrator's."""
+        """Every job is over, including the integrator's: none waits, runs or will be requeued."""
         over = self.count(JobState.DONE) + self.count(JobState.CANCELLED)
         return over == len(self.tests) and (self.integrator is None or self.integrator.state.is_over)
 
     @property
     def next_waiting(self) -> int | None:
-        """The job to launch next. One that goes again comes first: it is the straggler of the batch."""
+        """The job to launch next. Requeued jobs come first: they are the batch's stragglers."""
         if self.stopped or self.state is BatchState.CANCELLED:
             return None
         if self.again:

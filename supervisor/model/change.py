@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: squashed into one commit; any other kind gets a commit of its own
+#: kinds that are squashed into one commit; any other kind gets a commit of its own
 TEST_KINDS = frozenset({"FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC"})
 IMPLEMENTATION = "FIX_IMPL"
 
@@ -18,9 +18,9 @@ class Change:
     #: without the kind; one printable line
     subject: str
     paths: tuple[str, ...]
-    #: the same for the same edit, wherever it stands in its files; whitespace counts
+    #: equal for equal edits, whatever their line numbers; whitespace counts
     patch_id: str
-    #: the same for the same lines, added and removed in whatever file; "" where there are none
+    #: equal for the same added and removed lines, in whatever file; "" if there are none
     alike_id: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Everything the core can ask for, in the imperative. `began` is journalled before the shell does it."""
+"""Everything that the core can order, in the imperative. `began` is journalled before the shell acts."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Note(Effect):
-    """Nothing to do but to write it down: a decision, or the clock's word."""
+    """Journal `began` and do nothing else: a decision, or a timer that expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Launch(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Nudge(Effect):
-    """Tell the agent what is missing; one that asks for permission is first answered with no."""
+    """Tell the agent what is missing. If it asks for permission, first answer no."""
 
     attempt: Attempt
     text: str
@@ -32,7 +32,7 @@ class Nudge(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Collect(Effect):
-    """Bring home what was published; with `rescue`, whatever is there."""
+    """Fetch what the agent published; with `rescue`, whatever it left."""
 
     attempt: Attempt
     rescue: bool
@@ -52,7 +52,7 @@ class Release(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Clear(Effect):
-    """Away with what has been kept of finished batches for long enough."""
+    """Delete what finished batches left, once its retention time is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Integrate(Effect):
 
 @dataclass(frozen=True, slots=True)
 class IntegrateSoFar(Effect):
-    """Of these jobs alone, which are over: nobody waits for the others."""
+    """Integrate only these jobs, which are over, and do not wait for the others."""
 
     batch: str
     number: int

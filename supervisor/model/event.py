@@ -78,7 +78,7 @@ class SlotsChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class PoolRested(Event):
-    """A pool is tried again after its provider failed."""
+    """A pool is used again after its provider failed."""
 
     pool: str
 
@@ -100,7 +100,7 @@ class QueueResumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class OrphanDestroyed(Event):
-    """An agent of this installation that no attempt knows was found, its work rescued, and destroyed."""
+    """An agent of this installation without an attempt was found, its work rescued, and the agent destroyed."""
 
     agent_id: str
     agent_name: str = ""
@@ -108,11 +108,11 @@ class OrphanDestroyed(Event):
 
 @dataclass(frozen=True, slots=True)
 class OlderStateAccepted(Event):
-    """A person goes on with less than was acknowledged: a restored backup, or what could be saved of a journal.
+    """A person continues with a state older than what was acknowledged: a restored backup or a salvaged journal.
 
-    Nothing is launched, and no agent that this state does not know is put away, until a person resumes the queue."""
+    Until a person resumes the queue, nothing is launched, and no agent unknown to this state is put away."""
 
-    #: the number of the last event that was found, and of the last that was acknowledged; 0: not known
+    #: the sequence numbers of the last event found and of the last one acknowledged; 0: unknown
     last: int
     acknowledged: int = 0
     salvaged: bool = False
@@ -120,22 +120,22 @@ class OlderStateAccepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClearingStarted(Event):
-    """What finished batches have left is looked through, and what has been kept for long enough goes."""
+    """What finished batches left is checked, and deleted if its retention time is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClearingEnded(Event):
     """What finished batches left has been cleared away, as far as it was due."""
 
-    #: of these batches logs and what their agents published are gone
+    #: the batches whose logs and publications were deleted
     forgotten: tuple[str, ...] = ()
-    #: refs that are gone although what they held was never merged
+    #: deleted refs whose commits were never merged
     lost: tuple[str, ...] = ()
     #: kept agents that were destroyed
     agents: tuple[str, ...] = ()
-    #: what could not be cleared away, and why
+    #: what could not be deleted, and why
     problems: tuple[str, ...] = ()
-    #: when to look again; 0: when the next batch is sealed
+    #: when to check again; 0: when the next batch is sealed
     again_at: float = 0
 
 
@@ -152,15 +152,15 @@ class BatchSubmitted(BatchEvent):
     profile: Profile = field(default_factory=Profile)
     priority: int = 0
     author: str = ""
-    #: what its agents do: "tester", or "writer"
+    #: what its agents do: "tester" or "writer"
     role: str = "tester"
     #: for writers, the task of each job, as JSON
     tasks: tuple[str, ...] = ()
-    #: how many cases each of `tests` has; (): one each
+    #: the number of cases of each entry of `tests`; (): one each
     cases: tuple[int, ...] = ()
-    #: the batch whose jobs these are, when they are worked on again
+    #: the batch whose jobs this one works on again
     retry_of: str = ""
-    #: the branch that was checked out; "": none was
+    #: the branch that was checked out; "": none
     submitted_from: str = ""
 
 
@@ -180,7 +180,7 @@ class BatchResumed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchStopped(BatchEvent):
-    """It starts no more agents: for good when its budget is spent, otherwise until a person says that it goes on."""
+    """It launches no more agents: for good when its budget is spent, otherwise until a person resumes it."""
 
     #: "budget", "login" or "credit"
     reason: str
@@ -217,14 +217,14 @@ class IntegrationStarted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class IntegrationResumed(BatchEvent):
-    """The same integration goes on after a restart or a failure."""
+    """The same integration continues after a restart or a failure."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementWanted(BatchEvent):
-    """The machine has come as far as it can: an agent goes on, as job 0, and then the machine checks what it made."""
+    """The merge needs judgement: an agent continues it as job 0, and the daemon then checks the result."""
 
     number: int
     why: str = ""
@@ -259,16 +259,16 @@ class IntegrationEnded(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialWanted(BatchEvent):
-    """What is done so far is to be integrated while the rest is still at work."""
+    """A partial integration was requested: of the jobs that are over, while the rest is at work."""
 
     author: str = ""
-    #: because its profile says so, not a person
+    #: requested by its profile, not by a person
     automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PartialEvent(BatchEvent):
-    #: partial integrations are numbered with the others
+    #: partial and final integrations share one sequence of numbers
     number: int
 
 
@@ -276,13 +276,13 @@ class PartialEvent(BatchEvent):
 class PartialStarted(PartialEvent):
     """A branch of what is done so far is being made."""
 
-    #: those that are over; it is made of their work, whatever ends meanwhile
+    #: the jobs that were over at its start; jobs that end later are not added
     jobs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartialResumed(PartialEvent):
-    """The same one goes on after a restart or a failure."""
+    """The same partial integration continues after a restart or a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class PartialEnded(PartialEvent):
     problems: tuple[str, ...] = ()
     #: the last commit of what was merged
     head: str = ""
-    #: how many jobs have their work on the branch, and how many are left for the last integration
+    #: the number of jobs with work on the branch, and of those left for the final integration
     merged: int = 0
     left: int = 0
     #: what a reader of the branch should know
@@ -315,13 +315,13 @@ class PartialEnded(PartialEvent):
 class BatchFinished(BatchEvent):
     """The batch is over."""
 
-    #: for a batch that was cancelled, and so never integrated: a row for every job
+    #: a row for every job, for a batch that was cancelled and so never integrated
     ledger: Mapping[int, LedgerRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSealed(BatchEvent):
-    """Finished, and all its agents put away: it leaves memory, its summary and events stay readable."""
+    """It is finished and all its agents are put away: it leaves memory; its summary and events stay readable."""
 
 
 # --- jobs
@@ -336,24 +336,24 @@ class JobCancelled(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobRetried(JobEvent):
-    """A person wants a job that is over to be worked on again."""
+    """A person requested another attempt for a job that is over."""
 
     author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequeued(JobEvent):
-    """Its last attempt ended in a way that deserves another."""
+    """It goes back to the queue, because its last attempt ended in a way that can be retried."""
 
     why: str
     ready_at: float
-    #: it uses up one of the retries
+    #: whether it uses one of the retries
     counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class JobReady(JobEvent):
-    """A requeued job has waited out its back-off."""
+    """The back-off of a requeued job is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ class JobEnded(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchStarted(AttemptEvent):
-    """Journalled before `mngr create` runs: whatever happens then, the agent can be found by its id."""
+    """Journalled before `mngr create` runs, so that the agent can be found by its id after a crash."""
 
     agent_id: str
     agent_name: str
@@ -399,7 +399,7 @@ class LaunchFailed(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchInterrupted(AttemptEvent):
-    """After a restart the agent was found, but it does not run: half made, or over already."""
+    """After a restart the agent was found but does not run: its creation was cut short, or it has ended."""
 
     host_id: str
     detail: str = ""
@@ -407,7 +407,7 @@ class LaunchInterrupted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentMoved(AttemptEvent):
-    """A listing has it on a host of another id than it was said to be created on."""
+    """A listing shows it on a host with another id than `mngr create` returned."""
 
     host_id: str
 
@@ -431,9 +431,9 @@ class TimeRanOut(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentFellQuiet(AttemptEvent):
-    """It shows no activity: for a little while, and it waits; or for the whole stall time."""
+    """It shows no activity: for a short while, and it waits for input; or for the whole stall time."""
 
-    #: its last sign of activity
+    #: the time of its last sign of activity
     since: float
     waits: bool = False
 
@@ -453,7 +453,7 @@ class NudgeStarted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentNudged(AttemptEvent):
-    """It was told what is missing, or could not be."""
+    """It was told what is missing, or the message could not be delivered."""
 
     delivered: bool = True
     detail: str = ""
@@ -461,14 +461,14 @@ class AgentNudged(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentStalled(AttemptEvent):
-    """It was told, and still did nothing."""
+    """It was nudged and still did nothing."""
 
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JobParked(AttemptEvent):
-    """Its agent asks for permission, which nobody gives unattended."""
+    """Its agent asks for permission, which only a person can grant."""
 
     question: str = ""
 
@@ -480,7 +480,7 @@ class JobUnparked(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentHindered(AttemptEvent):
-    """The last word in its transcript is that its provider says no; with "" it is so no more."""
+    """The last entry of its transcript is a refusal by its model's provider; `problem` "": it is served again."""
 
     #: "limit", "overload", "login" or "credit"
     problem: str
@@ -489,7 +489,7 @@ class AgentHindered(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class UsageCounted(AttemptEvent):
-    """What an attempt has taken up to now: totals, not differences. `input` is without `cached`."""
+    """The usage of an attempt so far: totals, not increments. `input` excludes `cached`."""
 
     input: int = 0
     output: int = 0
@@ -506,26 +506,26 @@ class CollectStarted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkCollected(AttemptEvent):
-    """What the agent published is safe in the daemon's repository."""
+    """What the agent published is stored in the daemon's repository."""
 
-    #: what the agent says of its work, as an outcome
+    #: the agent's claim about its work, as an outcome
     claim: str
     detail: str = ""
-    #: the last of its commits, now under the attempt's own ref; "" when there are none
+    #: its last commit, now under the attempt's own ref; "" if it has none
     head: str = ""
     commits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class WorkRescued(AttemptEvent):
-    """What an agent left without publishing is safe, if it left anything."""
+    """What an agent left without publishing it, if anything, is stored in the daemon's repository."""
 
     head: str = ""
     commits: int = 0
     detail: str = ""
-    #: what could not be taken: then its agent is kept; "" where all was
+    #: what could not be rescued, and so keeps the agent; "": nothing
     unsaved: str = ""
-    #: where its clone is, on this machine
+    #: the path of its clone, if that is on this machine
     clone: str = ""
 
 
@@ -540,7 +540,7 @@ class CollectFailed(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class PublicationRefused(AttemptEvent):
-    """What was published can't be accepted: what is usable of it is rescued."""
+    """What it published can't be accepted; the usable part is rescued."""
 
     reason: str
     detail: str = ""
@@ -585,7 +585,7 @@ class AgentReleased(AttemptEvent):
     """The agent is destroyed, or stopped and kept."""
 
     kept: bool = False
-    #: of one that was not said to be created: what it had done all the same, as in WorkRescued
+    #: for an agent whose launch was not confirmed: the work that was rescued, as in WorkRescued
     head: str = ""
     commits: int = 0
     unsaved: str = ""
@@ -602,7 +602,7 @@ class ReleaseFailed(AttemptEvent):
 
 _ABSTRACT = (Event, BatchEvent, PartialEvent, JobEvent, AttemptEvent)
 
-#: every event that can be journalled, by its kind
+#: every concrete event, by its kind
 KINDS: Mapping[str, type[Event]] = {
     cls.kind: cls
     for cls in globals().values()

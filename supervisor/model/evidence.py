@@ -1,41 +1,43 @@
-"""What runs have shown of a claim, beside its verdict: how far the test reaches, what it catches, what it needs."""
+"""Evidence on a claim, besides its verdict: the code that the test covers, the faults it catches, the files it needs.
+
+It comes from running the test."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the test executes of the repository, its own code excluded; None where it was not measured."""
+    """The lines of the repository that the test executes, without its own; None: not measured."""
 
     lines_before: int | None = None
     lines_after: int | None = None
-    #: places that the test reached before and does not reach now: `tool/cli.py:10-14`
+    #: places that the test covered before and no longer covers: `tool/cli.py:10-14`
     lost: tuple[str, ...] = ()
     #: files that it opens
     files: tuple[str, ...] = ()
-    #: why it was not measured, or not wholly
+    #: why it was not measured, or only in part
     not_tried: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How many small faults of the implementation the test caught, of those that were tried."""
+    """Mutation testing: how many injected faults of the implementation the test caught."""
 
     tried: int = 0
     caught: int = 0
-    #: what the test as it was caught of the same faults
+    #: how many of the same faults the original test caught
     caught_before: int | None = None
-    #: faults that it passes, as `tool/cli.py:12 returns None`
+    #: faults that it misses, such as `tool/cli.py:12 returns None`
     survived: tuple[str, ...] = ()
     not_tried: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Necessity:
-    """Which files of a fix the verdict needs: left out, the test fails."""
+    """Which changed files the fix needs: without them, the test fails."""
 
     needed: tuple[str, ...] = ()
-    #: neither needed nor a test nor documentation
+    #: files that are not needed, and neither tests nor documentation
     unexplained: tuple[str, ...] = ()
     not_tried: str = ""
 
@@ -45,8 +47,8 @@ class Evidence:
     reach: Reach = Reach()
     strength: Strength = Strength()
     necessity: Necessity = Necessity()
-    #: how many times pytest was run for this claim, whatever for
+    #: the number of pytest runs for this claim, whatever their purpose
     runs: int = 0
-    #: whether the test passes when it is run by itself, and with the rest of its file; None: it was not tried
+    #: whether the test passes by itself, and with the rest of its file; None: not tried
     alone: bool | None = None
     together: bool | None = None

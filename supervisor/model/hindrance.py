@@ -1,17 +1,17 @@
-"""What the provider of a model says no with."""
+"""Why a model's provider refuses to serve an agent."""
 
 from enum import StrEnum
 
 
 class Hindrance(StrEnum):
-    #: a rate or a quota that comes back by itself
+    #: a rate limit or quota that resets by itself
     LIMIT = "limit"
     #: its servers fail, or can't be reached
     OVERLOAD = "overload"
     LOGIN = "login"
-    #: it wants to be paid
+    #: the account has no credit left
     CREDIT = "credit"
 
 
-#: those that no waiting mends
+#: hindrances that waiting does not resolve
 FOR_A_PERSON = frozenset({Hindrance.LOGIN, Hindrance.CREDIT})

@@ -1,4 +1,4 @@
-"""A job: one test node id to be worked on, and why its last attempt ended."""
+"""A job: one test node id to work on, and how its last attempt ended."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.usage import NOTHING, Usage
 from supervisor.model.verdict import UNJUDGED, Verdict
 
-#: the number of the job that makes one branch of a batch, where that needs judgement
+#: the number of the job that merges a batch into one branch, where that needs judgement
 INTEGRATOR = 0
 
 
@@ -16,9 +16,9 @@ class JobState(StrEnum):
     QUEUED = "queued"
     LAUNCHING = "launching"
     RUNNING = "running"
-    #: its agent waits for a human
+    #: its agent waits for a person
     PARKED = "parked"
-    #: its work is being brought home, or what is left of it, and its agent is being put away
+    #: its work is being collected or rescued, and its agent put away
     COLLECTING = "collecting"
     VERIFYING = "verifying"
     DONE = "done"
@@ -29,33 +29,33 @@ class JobState(StrEnum):
         return self in (JobState.DONE, JobState.CANCELLED)
 
 
-#: a job has an agent then, or is about to have one; later its work is looked after by the daemon alone
+#: states in which a job has an agent at work or starting; afterwards only the daemon handles its work
 AT_WORK = (JobState.LAUNCHING, JobState.RUNNING, JobState.PARKED)
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The work of one attempt: under a ref of the daemon's own, with its agent, which is kept, or both."""
+    """Where the work of one attempt is: under a ref of the daemon, with its kept agent, or both."""
 
     attempt: int
-    #: under the attempt's own ref; "" where nothing could be taken
+    #: under the attempt's own ref; "": nothing could be collected
     head: str = ""
     commits: int = 0
-    #: it was not published, but found
+    #: rescued, not published
     rescued: bool = False
-    #: what could not be taken, and so is only with the agent; "" where all was
+    #: what could not be rescued, and so is only with the agent; "": nothing
     unsaved: str = ""
-    #: the agent that is kept, and where its clone is, if that is on this machine
+    #: the kept agent, and the path of its clone if that is on this machine
     agent: str = ""
     clone: str = ""
 
     def ref(self, batch: str, job: int) -> str:
-        """ "": nothing of it could be taken."""
+        """The ref of its commits; "": nothing could be collected."""
         return ref_of(AttemptKey(batch, job, self.attempt), rescued=self.rescued) if self.head else ""
 
     @property
     def reach(self) -> str:
-        """How to get at the agent that is kept; "" where none is."""
+        """How to reach the kept agent; "": none is kept."""
         if not self.agent:
             return ""
         return f"its clone is {self.clone}" if self.clone else f"`mngr connect {self.agent}`"
@@ -64,39 +64,38 @@ class Saved:
         parts = [f"kept under {self.ref(batch, job)}"] if self.head else []
         if self.unsaved:
             kept = f"the agent {self.agent} is kept ({self.reach})"
-            parts.append(f"{kept} for what could not be taken: {self.unsaved}")
+            parts.append(f"{kept} for what could not be rescued: {self.unsaved}")
         return ", and ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What was brought home of a job's last attempt."""
+    """What was collected of a job's last attempt."""
 
-    #: what the agent says of its work, as an outcome; "" where it published nothing
+    #: the agent's claim about its work, as an outcome; "": it published nothing
     claim: str = ""
-    #: the last of its commits, and how many there are
+    #: its last commit, and the number of its commits
     head: str = ""
     commits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Setbacks:
-    """What went wrong on the way, for deciding whether and when the job goes again."""
+    """What went wrong so far: it decides whether and when the job is retried."""
 
-    #: retries that crashes and stalls have used up; limits, lost logins and restarts use none
+    #: retries used by crashes and stalls; limits, lost logins and restarts use none
     retries: int = 0
-    #: launches that failed in a row
+    #: consecutive failed launches
     launches: int = 0
-    #: why its agent's provider refuses to serve it, while that is the provider's last word: "limit", "overload",
-    #: "login" or "credit"
+    #: why the model's provider refuses to serve its agent now: "limit", "overload", "login" or "credit"
     hindrance: str = ""
-    #: attempts that ended so
+    #: the number of attempts that ended so
     hindrances: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When it came where; None: not yet."""
+    """When the job reached each point; None: not yet."""
 
     launched: float | None = None
     published: float | None = None
@@ -106,7 +105,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of one job. `ending` is how its last attempt ended, until that is settled."""
+    """One job. `ending` is how its last attempt ended, until the job is requeued or over."""
 
     number: int
     test: str
@@ -117,7 +116,7 @@ class Job:
     pool: str = ""
     ending: "Ending | None" = None
     outcome: Outcome | None = None
-    #: one sentence on the outcome, or on what the agent waits for
+    #: one sentence: why it ended so, or what its agent waits for
     detail: str = ""
     brought: Brought = Brought()
     verdict: Verdict = UNJUDGED
@@ -130,12 +129,12 @@ class Job:
 
     @property
     def brings_work(self) -> bool:
-        """What was only rescued is kept for a person, and so is the work of a job that was cancelled."""
+        """Whether it has work to integrate. Rescued work and that of a cancelled job are only kept for a person."""
         return bool(self.brought.head and self.brought.claim) and self.outcome is not Outcome.CANCELLED
 
     @property
     def kept(self) -> tuple[Saved, ...]:
-        """The work of all its attempts. An older version remembered a job's last work only."""
+        """The work of all its attempts. Journals of older versions record only a job's last work."""
         if self.saved or not self.brought.head:
             return self.saved
         return (Saved(self.attempts, self.brought.head, self.brought.commits, rescued=not self.brought.claim),)
@@ -146,18 +145,18 @@ class Job:
 
 
 class How(StrEnum):
-    """How an attempt ended. Not the job's outcome: that also weighs retries and verification."""
+    """How an attempt ended. The job's outcome also depends on retries and verification."""
 
     PUBLISHED = "published"
-    #: its process is gone without having published
+    #: its process ended without publishing
     VANISHED = "vanished"
     TIMED_OUT = "timed-out"
     STALLED = "stalled"
-    #: the provider of its model let it down: a limit, an overload, a lost login
+    #: its model's provider refused to serve it: a limit, an overload, a lost login
     HINDERED = "hindered"
-    #: `mngr create` did not give an agent
+    #: `mngr create` failed
     UNLAUNCHED = "unlaunched"
-    #: the daemon went down in the middle of the launch
+    #: the daemon stopped during the launch
     INTERRUPTED = "interrupted"
     #: it published what can't be accepted
     REFUSED = "refused"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: a note on a branch begins so where a fix of it can't be taken back alone
+#: the start of a note on a branch: a fix that can't be reverted alone
 HELD_BACK = "it can't be reverted alone:"
-#: and so where what it stands on is not the last any more
+#: the start of a note on a branch: its base is no longer the latest commit
 MOVED = "since it was submitted,"
 
 
@@ -26,9 +26,9 @@ ON_BRANCH = (Fate.MERGED, Fate.DUPLICATE)
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     fate: Fate
-    #: why, for what was not merged
+    #: why the work was not merged
     detail: str = ""
-    #: the commits that were brought home, and what they became
+    #: the collected commits, and the commits that they became
     commits: tuple[str, ...] = ()
-    #: sentences for the reviewer about what merging has made of it; none where it is there as it was verified
+    #: sentences for the reviewer about what the merge changed; none if the work is merged as verified
     doubts: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ def function_of(node: str) -> str:
 
 
 def cases_of[T](cases: Mapping[str, T], node: str) -> dict[str, T]:
-    """The cases of a node: itself, or all of its function, class, file or folder."""
+    """The cases of a node: the case itself, or all cases of the function, class, file or folder."""
     if node in cases:
         return {node: cases[node]}
     inside = (f"{node}::", f"{node.rstrip('/')}/")

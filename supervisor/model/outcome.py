@@ -4,19 +4,19 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    #: a failing test passes now, by a change to the implementation, the test or the tutorial
+    #: a failing test now passes, after a change to the implementation, the test or the tutorial
     FIXED = "fixed"
-    #: a passing test is truer now
+    #: a passing test has stronger assertions now
     IMPROVED = "improved"
-    #: nothing to do, and nothing was done
+    #: nothing needed to be done
     CLEAN = "clean"
-    #: the agent says that something beyond its reach is missing
+    #: the agent reports that it needs something it can't provide
     BLOCKED = "blocked"
-    #: the agent gave up, or its claim did not hold
+    #: the agent gave up, or its claim was refuted
     FAILED = "failed"
     TIMED_OUT = "timed-out"
-    #: its agent did nothing for too long, again and again
+    #: its agents did nothing for too long, until the retries were used up
     STALLED = "stalled"
-    #: its agent went away without publishing, again and again
+    #: its agents ended without publishing, until the retries were used up
     LOST = "lost"
     CANCELLED = "cancelled"

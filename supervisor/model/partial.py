@@ -1,28 +1,28 @@
-"""An integration of what is done so far, while stragglers are still at work."""
+"""A partial integration: of the jobs that are over, while stragglers are still at work."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """One that has begun and not ended."""
+    """A partial integration in progress."""
 
     number: int
-    #: those that were over when it began: a restart goes on with the same ones
+    #: the jobs that were over at its start: a restart continues with the same ones
     jobs: tuple[int, ...]
-    #: why it failed, and is tried again later
+    #: why its last try failed; it will be retried
     trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What the last one came to."""
+    """The result of the last partial integration."""
 
     number: int
-    #: how many jobs were over, and of how many the work is on the branch
+    #: the number of jobs that were over, and of those with work on the branch
     jobs: int
     merged: int = 0
-    #: "": nothing was merged, or it could not be made
+    #: "": nothing was merged, or the branch could not be created
     branch: str = ""
     head: str = ""
     pull_request: str = ""

@@ -10,29 +10,29 @@ class Pool:
     name: str
     provider: str
     slots: int
-    #: existing hosts to use, such as those of an ssh pool; none: the local machine, or new hosts
+    #: existing hosts, such as those of an ssh pool; none: the local machine, or new hosts
     hosts: tuple[str, ...] = ()
-    #: for new hosts; 0: this provider makes none
+    #: capacity of each new host; 0: this provider creates no hosts
     agents_per_host: int = 0
 
-    #: agents that hold a slot
+    #: the number of agents that hold a slot
     busy: int = 0
-    #: agents whose work is safe and that are still to be put away
+    #: the number of agents whose work is safe and that are not yet put away
     lingering: int = 0
-    #: agents on each host, put away or not
+    #: the number of agents on each host that are not yet put away
     members: Map[str, int] = field(default_factory=Map)
-    #: hosts that could not be made
+    #: hosts that could not be created
     broken: frozenset[str] = frozenset()
-    #: existing hosts that did not give an agent, and until when the others go first
+    #: existing hosts where a launch failed, and until when other hosts are preferred
     avoided: Map[str, float] = field(default_factory=Map)
-    #: launches in a row that failed by the provider's fault
+    #: consecutive launches that failed because of the provider
     failures: int = 0
-    #: nothing is launched here until it has rested
+    #: nothing is launched here until its back-off is over
     resting: bool = False
 
     @property
     def has_room(self) -> bool:
-        # Agents that are being put away still take memory: when they pile up, launching waits for them.
+        # Agents that are being put away still use memory: when too many linger, launches wait.
         return not self.resting and self.busy < self.slots and self.lingering <= self.slots
 
     def with_member(self, host: str, change: int) -> "Pool":

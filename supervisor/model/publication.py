@@ -1,4 +1,4 @@
-"""What an agent published: its claims, as data that is safe to keep, and what of it had to be refused."""
+"""What an agent published: its claims, as sanitized data, and the parts that were refused."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,18 +33,18 @@ class TestRun:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What an agent says of its job: nothing in it is checked, but every text is bounded and printable."""
+    """What an agent states about its job. Nothing in it is verified; every text is bounded and printable."""
 
     changes: tuple[ChangeClaim, ...] = ()
     errored: bool = False
-    #: why it could not go on; "" if it could
+    #: why it could not continue; "": it was not blocked
     blocked: str = ""
     tests_passing_before: bool | None = None
     tests_passing_after: bool | None = None
     summary: str = ""
     test_runs: tuple[TestRun, ...] = ()
     escalations: tuple[Escalation, ...] = ()
-    #: fields that we don't know, or of a type that we can't read
+    #: unknown fields, and fields of an unexpected type
     extra: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -54,7 +54,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the publish tool noted beside the outcome; "" is unknown."""
+    """The metadata that the publish tool adds to the outcome; "": unknown."""
 
     head: str = ""
     base: str = ""
@@ -63,16 +63,16 @@ class Meta:
     job: str = ""
     attempt: str = ""
     rescued: bool = False
-    #: artifacts that were left out for their size or number
+    #: artifacts left out because of their size or number
     skipped: tuple[str, ...] = ()
-    #: work that a rescue could not take
+    #: work that could not be rescued
     unsaved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`reason` is a stable word, such as `path-escape`; `message` one sentence."""
+    """`reason` is a stable word, such as `path-escape`; `message` is one sentence."""
 
     part: Part
     reason: str
@@ -81,12 +81,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """An archive as it was unpacked: what is usable is here, whatever else was refused."""
+    """An unpacked archive: its usable parts, and the refusals of the others."""
 
     folder: Path
     outcome: Statement | None = None
     meta: Meta = Meta()
-    #: not verified yet: see the git store
+    #: not verified yet: the git store does that
     bundle: Path | None = None
     #: paths below `folder`
     artifacts: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Publication:
 
     @property
     def objection(self) -> Refusal | None:
-        """Why the outcome may not count: somebody has tampered with the archive, or it is no outcome."""
+        """Why the outcome can't be believed: the archive was tampered with, or the outcome is invalid."""
         return next((refusal for refusal in self.refusals if refusal.part in ("archive", "outcome")), None)
 
     @property

@@ -1,4 +1,4 @@
-"""What people ask of the daemon. A request is answered once what it changes is safe on disk."""
+"""What people ask the daemon to do. A request is answered after its events are durable on disk."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ class Submit:
     author: str = ""
     role: str = "tester"
     tasks: tuple[str, ...] = ()
-    #: how many cases each of `tests` has; (): one each
+    #: the number of cases of each entry of `tests`; (): one each
     cases: tuple[int, ...] = ()
     retry_of: str = ""
-    #: the branch that was checked out; "": none was
+    #: the branch that was checked out; "": none
     submitted_from: str = ""
 
 
@@ -44,7 +44,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class IntegrateSoFar:
-    """What is done of the batch, while the rest goes on."""
+    """Integrate the jobs of the batch that are over, while the rest is at work."""
 
     batch: str
     author: str = ""
@@ -74,7 +74,7 @@ class SetSlots:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """The pools of a new configuration; sent by the daemon itself, at its start and at a reload."""
+    """The pools of a new configuration. The daemon itself sends it at start and at a reload."""
 
     pools: tuple[PoolSpec, ...]
 

@@ -1,4 +1,4 @@
-"""All the core may look at when it decides: open batches, unreleased agents, pools and the agenda."""
+"""Everything that the core's decisions depend on: open batches, unreleased agents, pools and the agenda."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,21 +15,21 @@ from supervisor.model.pool import Pool
 
 @dataclass(frozen=True, slots=True)
 class State:
-    #: this installation's own id: it is in every agent's id and labels
+    #: this installation's id, part of every agent's id and labels
     installation: str
     batches: Map[str, Batch] = field(default_factory=Map)
-    #: every agent that is not yet put away, also those of finished batches
+    #: every agent that is not yet put away, including those of finished batches
     attempts: Map[AttemptKey, Attempt] = field(default_factory=Map)
     pools: Map[str, Pool] = field(default_factory=Map)
-    #: the pools as last configured: slots changed by hand since then stay changed
+    #: the pools as last configured; slots that a person changed since then stay changed
     configured: tuple[PoolSpec, ...] = ()
     agenda: Agenda = field(default_factory=Agenda)
-    #: how many batches there ever were
+    #: the number of batches ever submitted
     submitted: int = 0
-    #: nothing is launched; what runs may finish
+    #: nothing is launched; running agents may finish
     paused: bool = False
     pause_reason: str = ""
-    #: a person went on with less than was acknowledged, and nobody has looked yet what agents there are
+    #: a person accepted a state older than what was acknowledged, and has not resumed the queue yet
     is_older: bool = False
 
     def in_order(self) -> list[Batch]:

@@ -1,18 +1,18 @@
-"""What the work of an agent has taken, as its transcript tells: every message counted once."""
+"""An agent's usage according to its transcript: every message is counted once."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    #: tokens; those that came from a cache are apart
+    #: tokens; those read from a cache are counted separately
     input: int = 0
     output: int = 0
     cached: int = 0
     tool_calls: int = 0
-    #: tools that failed, and errors of the model's provider
+    #: failed tool calls, and errors of the model's provider
     errors: int = 0
-    #: the last one that answered
+    #: the last model that answered
     model: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""A verdict: what is true of a job's work, as checked by running it."""
+"""A verdict: what verification found out about a job's work by running it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,36 +7,36 @@ from typing import Literal
 from supervisor.model.evidence import Evidence
 
 type Verification = Literal[
-    "",  # not yet, or by a release that did not say
-    "verified",  # every clean run passed, and nothing beside it broke
+    "",  # not verified yet, or by a version that did not record it
+    "verified",  # every clean run passed, and no other test broke
     "flaky",  # some of the runs passed
-    "unverified",  # no run passed, something beside it broke, or nobody claims that it works
+    "unverified",  # no run passed, another test broke, or the agent does not claim success
     "refused",  # by policy
     "not-needed",  # there is no work to verify, or verification is switched off
 ]
 
-#: what may not be merged
+#: verifications that forbid a merge
 UNPROVEN: frozenset[str] = frozenset({"flaky", "unverified", "refused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is true of a job's work, as an outcome."""
+    """What is true of a job's work; `outcome` replaces the agent's claim."""
 
-    #: "": there is none yet
+    #: "": not verified yet
     outcome: str = ""
     detail: str = ""
     verification: Verification = "not-needed"
-    #: why, for the ledger; for `refused` it begins with the name of the rule
+    #: why, for the ledger; for `refused` it starts with the name of the rule
     reason: str = ""
-    #: clean runs of the test, and how many of them passed
+    #: the number of clean runs of the test, and of those that passed
     runs: int = 0
     passed: int = 0
     #: whether the test failed before the work; None: unknown
     failed_before: bool | None = None
-    #: commits whose kind is not what they say, with the kind that their diff shows
+    #: commits that state a wrong kind, with the kind that their diff shows
     relabelled: Mapping[str, str] = field(default_factory=dict)
-    #: sentences for the reviewer about what no machine can decide; none for honest work
+    #: sentences for the reviewer about what a machine can't decide; none for unsuspicious work
     doubts: tuple[str, ...] = ()
     #: None: nothing was tried
     evidence: Evidence | None = None

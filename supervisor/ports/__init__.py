@@ -1,4 +1,4 @@
-"""What the daemon needs of the world: one small Protocol per device, and the values between. No logic."""
+"""The ports: one small Protocol for each device, and the values that they exchange. No logic."""
 
 from supervisor.ports.agents import (
     ATTEMPT,

@@ -1,4 +1,4 @@
-"""The mngr command line, and a cheap look at this machine's agents."""
+"""The mngr command line, and a cheap check of this machine's agents."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from typing import Literal, Protocol
 from supervisor.model.attempt import Attempt
 
 type MngrReason = Literal[
-    "timeout",  # no answer within the deadline; what was asked may still have happened
-    "killed",  # the mngr process died by a signal: unknown, look again
+    "timeout",  # no answer within the deadline; the command may still have had its effect
+    "killed",  # a signal killed the mngr process; its effect is unknown
     "provider",  # the provider can't be reached: its agents are unknown, not gone
-    "duplicate",  # the name or id is taken already
+    "duplicate",  # the name or id is already taken
     "no-such-agent",
-    "not-started",  # the agent was made and did not come up, or not hear its first words: the next one may
-    "refused",  # mngr understood and said no: asking again won't help
-    "garbage",  # an answer that can't be read
-    "missing",  # there is no mngr to run
+    "not-started",  # the agent was created but did not start, or did not get its first message: retry
+    "refused",  # mngr rejected the command: do not retry
+    "garbage",  # an answer that can't be parsed
+    "missing",  # the mngr program was not found
 ]
 
-#: The labels of every agent, by which an installation knows its own again.
+#: The labels of every agent, by which an installation recognizes its own agents.
 INSTALLATION, BATCH, JOB, ATTEMPT = "supervisor", "supervisor_batch", "supervisor_job", "supervisor_attempt"
-#: And of those that were stopped and kept for a person to look at.
+#: The label of agents that were stopped and kept for a person to look at.
 KEPT = "supervisor_kept"
-#: what that label says of one whose work is nowhere else
+#: The value of that label if the agent has the only copy of its work.
 UNSAVED = "unsaved"
 
 type AgentState = Literal["running", "waiting", "blocked", "done", "stopped", "replaced", "unknown"]
@@ -31,18 +31,18 @@ type AgentState = Literal["running", "waiting", "blocked", "done", "stopped", "r
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an agent is to live: a provider, and there a host: an existing one, a new one, the only one."""
+    """Where to launch an agent: a provider, and an existing host, a new host or the provider's only host."""
 
     provider: str
-    #: "" for the local machine; else the host's name
+    #: the host's name; "" for the local machine
     host: str = ""
-    #: ask the provider to make a host of that name
+    #: create a host of that name
     new_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOrder:
-    """All that `mngr create` needs. The id and the name were chosen and journalled before."""
+    """The arguments of `mngr create`. The id and the name are already journalled."""
 
     id: str
     name: str
@@ -50,31 +50,31 @@ class AgentOrder:
     #: a mngr agent type; "command" runs `args`
     type: str
     args: tuple[str, ...]
-    #: the repository to give it, and `base:new` for its branch
+    #: the repository to copy for it, the base commit, and the name of its new branch
     source: Path
     base: str
     branch: str
     transfer: Literal["git-mirror", "git-worktree"] = "git-mirror"
     labels: Mapping[str, str] = field(default_factory=dict)
-    #: values reach the agent verbatim, whatever they hold, and never stand on argv; a value under a name in
-    #: `state_dir_env` is a path relative to the agent's own mngr state directory, made absolute on its host
+    #: values reach the agent verbatim and never appear on argv; the values of `state_dir_env` are paths relative to
+    #: the agent's mngr state directory, which are made absolute on its host
     env: Mapping[str, str] = field(default_factory=dict)
     state_dir_env: Mapping[str, str] = field(default_factory=dict)
-    #: local files to put under the agent's state directory before it starts: relative path there → local path
+    #: files to copy into the agent's state directory before it starts: relative path there → local path
     files: Mapping[str, Path] = field(default_factory=dict)
     #: shell commands to run in its work directory before it starts
     provision: tuple[str, ...] = ()
     message: str = ""
-    #: of mngr's own configuration, for this call alone; nothing secret
+    #: overrides of mngr's configuration for this call; no secrets
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """ID@HOST.PROVIDER: the pinned form, which mngr answers without looking everywhere."""
+    """ID@HOST.PROVIDER: the full address, which mngr resolves without searching all providers."""
 
     agent_id: str
-    #: its id, or its name where no create has told the id
+    #: the host's id, or its name if no `mngr create` has returned the id
     host_id: str
     provider: str
 
@@ -83,13 +83,13 @@ class AgentAddress:
         return cls(attempt.agent_id, attempt.host_id or attempt.host, attempt.provider)
 
     def __str__(self) -> str:
-        # Without a host it is looked for everywhere: slower, but it is found if it exists.
+        # Without a host mngr searches everywhere: slower, but it finds the agent if it exists.
         return f"{self.agent_id}@{self.host_id}.{self.provider}" if self.host_id else self.agent_id
 
 
 @dataclass(frozen=True, slots=True)
 class SeenAgent:
-    """One agent as mngr sees it."""
+    """One agent as mngr reports it."""
 
     address: AgentAddress
     name: str
@@ -104,7 +104,7 @@ class SeenAgent:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The agents of one provider. With problems, absence proves nothing: `complete` is False."""
+    """The agents of one provider. If there are problems, a missing agent may still exist: `complete` is False."""
 
     agents: tuple[SeenAgent, ...]
     problems: tuple[str, ...] = ()
@@ -123,17 +123,17 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class MngrFacts:
-    """What kind of mngr this is, for `doctor` and the log."""
+    """The version of mngr and how it is called, for `doctor` and the log."""
 
     version: str
     transport: Literal["warm", "plain"]
     interpreter: str
-    #: why warm is not used although it was asked for
+    #: why the warm transport is not used although it is configured
     fallback: str = ""
 
 
 class Agents(Protocol):
-    """The mngr command line. Every call has a deadline, runs in a bounded pool and raises only MngrFailed."""
+    """The mngr command line. Every call has a deadline, runs in a bounded worker pool and raises only MngrFailed."""
 
     async def facts(self) -> MngrFacts: ...
 
@@ -146,43 +146,43 @@ class Agents(Protocol):
     async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult: ...
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
-        """Copy one file, or a directory's content where `remote` ends in a slash."""
+        """Copy one file, or the content of a directory if `remote` ends in a slash."""
         ...
 
     async def stop(self, addresses: Sequence[AgentAddress]) -> None:
-        """Stopped already or gone is fine."""
+        """Idempotent: agents that are stopped or gone are no error."""
         ...
 
     async def destroy(self, addresses: Sequence[AgentAddress]) -> None:
-        """Gone already is fine."""
+        """Idempotent: agents that are gone are no error."""
         ...
 
     async def label(self, address: AgentAddress, labels: Mapping[str, str]) -> None: ...
 
     def observe(self) -> AsyncIterator[SeenAgent]:
-        """Changes as mngr notices them: a hint, never complete. Ends only when closed; restarts by itself."""
+        """Changes as mngr notices them: a hint, never complete. Restarts by itself, and ends only when closed."""
         ...
 
     def follow(self, address: AgentAddress, *, forever: bool = True) -> AsyncGenerator[bytes]:
-        """The lines of all its event files, from the first one on; with `forever` also those to come, until closed.
+        """The lines of all its event files from the start; with `forever`, new lines too, until closed.
 
-        Raises MngrFailed when it can't be followed, and at once when this mngr can't follow anything."""
+        Raises MngrFailed if the agent can't be followed, and immediately if this mngr can't follow agents at all."""
         ...
 
     def state_dir(self, agent_id: str) -> Path:
-        """Where a local agent keeps its state; for providers other than `local` it is on their host."""
+        """The state directory of a local agent; for other providers, it is on the agent's host."""
         ...
 
     def work_dir(self, agent_id: str) -> Path | None:
-        """Where a local agent's clone is; None where that can't be told, for one, because the agent is gone."""
+        """The path of a local agent's clone; None if unknown, for example because the agent is gone."""
         ...
 
     async def close(self) -> None: ...
 
 
 class LocalSigns(Protocol):
-    """A cheap look at this machine's agents."""
+    """A cheap check of this machine's agents."""
 
     async def missing(self, agent_ids: Iterable[str]) -> set[str]:
-        """Those whose program seems to be gone. Suspicion only: `mngr list` is the judge."""
+        """The agents whose process seems to be gone. Only a suspicion: `mngr list` decides."""
         ...

@@ -1,4 +1,4 @@
-"""What is kept: the journal of what has happened, and the copies of repositories."""
+"""Storage: the journal of events, and the copies of repositories."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from supervisor.model.state import State
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One journalled event, as readers get it."""
+    """One journalled event with its sequence number."""
 
     seq: int
     event: Event
@@ -19,7 +19,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class SealedBatch:
-    """What stays of a batch that has left memory. `status` and `jobs` are JSON texts, as the API gives them."""
+    """The summary of a batch that has left memory. `status` and `jobs` are JSON, as the API returns them."""
 
     id: str
     created_at: float
@@ -29,9 +29,9 @@ class SealedBatch:
 
 
 class Journal(Protocol):
-    """What has happened, on disk. One writer thread; an append is answered once it would survive a power loss."""
+    """The events on disk. One thread writes; an append returns when its events would survive a power failure."""
 
-    #: this installation's own id, made with the journal
+    #: this installation's id, created with the journal
     installation: str
 
     async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
@@ -39,25 +39,25 @@ class Journal(Protocol):
         ...
 
     def checkpoint(self) -> tuple[int, State] | None:
-        """The last state that was kept, and the event it was kept at; it goes with every batch that is sealed."""
+        """The last kept state, and the sequence number of its last event. Sealing a batch deletes the checkpoint."""
         ...
 
     def replay(self, after: int = 0) -> Iterator[Record]:
-        """The events that make today's state, in order: not those of sealed batches. Blocking: for the start."""
+        """The events of the current state in order, without sealed batches. It blocks: only for the start."""
         ...
 
     async def keep(self, seq: int, state: State) -> None:
-        """A checkpoint: the state as it is after that event."""
+        """Store a checkpoint: the state after that event."""
         ...
 
     async def read(
         self, after: int = 0, *, limit: int = 1000, batch: str = "", job: int | None = None, newest: bool = False
     ) -> list[Record]:
-        """Events after a sequence number, oldest first; with `newest`, the last `limit` of them."""
+        """At most `limit` events after a sequence number, oldest first; with `newest`, the last ones."""
         ...
 
     async def sealed(self, *, limit: int = 100) -> list[SealedBatch]:
-        """The last to be sealed, newest first."""
+        """The batches sealed last, newest first."""
         ...
 
     async def sealed_batch(self, batch: str) -> SealedBatch | None: ...
@@ -65,14 +65,14 @@ class Journal(Protocol):
     async def sealed_ids(self, prefix: str, *, limit: int = 10) -> list[str]: ...
 
     async def forget(self, before: float) -> int:
-        """Drop the events of batches that were finished before that time; what they came to stays in `sealed`."""
+        """Delete the events of batches that finished before that time; their summaries stay in `sealed`."""
         ...
 
     async def close(self) -> None: ...
 
 
 class RepoFacts(Protocol):
-    """A person's checkout as it is now."""
+    """The current state of a person's checkout."""
 
     @property
     def root(self) -> Path: ...
@@ -82,45 +82,45 @@ class RepoFacts(Protocol):
 
     @property
     def branch(self) -> str:
-        """ "" when HEAD is detached."""
+        """ "" if HEAD is detached."""
         ...
 
     @property
     def dirty_paths(self) -> tuple[str, ...]:
-        """The first few paths with uncommitted work."""
+        """The first few paths with uncommitted changes."""
         ...
 
 
 class Store(Protocol):
-    """The daemon's own copy of what it works on. A person's repository is only read."""
+    """The daemon's own copies of repositories. A person's repository is only read, except by `hand_over`."""
 
     async def inspect(self, repo: Path) -> RepoFacts: ...
 
     async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
-        """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
+        """Fetch the base commit and create the batch's source checkout. Idempotent."""
         ...
 
     async def untouched(self) -> list[str]:
-        """Batches of which there is a snapshot and nothing else."""
+        """Batches that have a snapshot and nothing else."""
         ...
 
     async def resolve(self, repo: Path, rev: str) -> str:
-        """The commit that a person's repository means by this. Raises GitFailed."""
+        """Resolve a revision in a person's repository to a commit. Raises GitFailed."""
         ...
 
     async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:
-        """Make a branch of a commit that is kept of `repo` in a person's repository, and touch nothing else there.
-        False: it was there already. Raises Refused where another branch has the name, or the repository is gone."""
+        """Create a branch in a person's repository at a commit kept for `repo`, and change nothing else there.
+        False: it already exists. Raises Refused if a different branch has the name, or the repository is gone."""
         ...
 
     async def forget(self, batch: str) -> None:
-        """Drop all that is kept of a batch: its work may go with it."""
+        """Delete everything that is kept of a batch, its work included."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What has gone, as `ClearingEnded` tells it."""
+    """What was deleted: the fields of `ClearingEnded`."""
 
     forgotten: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
@@ -131,5 +131,5 @@ class Cleared:
 
 class Clearing(Protocol):
     async def clear(self) -> Cleared:
-        """Look through what finished batches have left. Again is fine; what fails is tried the next time."""
+        """Delete what finished batches left and is due. Idempotent; failures are retried by the next call."""
         ...

@@ -1,4 +1,4 @@
-"""What agents say while they work."""
+"""The logs of agents while they work."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from supervisor.model.usage import NOTHING, Usage
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What an agent's own files tell of it now. None: it can't be told from here."""
+    """What an agent's own files show about it now. None: unknown on this machine."""
 
-    #: its last sign of activity
+    #: the time of its last sign of activity
     active_at: float | None = None
-    #: its turn is over, or it never said that it has one
+    #: its turn is over, or it never reported one
     waits: bool | None = None
     #: it asks for permission
     asks: bool | None = None
     usage: Usage = NOTHING
-    #: what its model's provider said no with, where that is the last word: "limit", "overload", "login" or "credit"
+    #: why its model's provider refuses to serve it now: "limit", "overload", "login" or "credit"; "": it does not
     problem: str = ""
     detail: str = ""
 
@@ -28,33 +28,33 @@ class Sight:
 class LogPiece:
     #: each is one JSON object
     lines: tuple[str, ...]
-    #: where to go on
+    #: the position to continue from
     next: int
 
 
 class Logs(Protocol):
-    """What agents write, as one stream of lines per attempt, without secrets."""
+    """The output of agents: one stream of lines per attempt, with secrets masked."""
 
     def watch(self, attempts: Mapping[AttemptKey, Attempt]) -> None:
-        """These are all there are now: read them until they are finished."""
+        """Replace the set of attempts to read; each is read until it is finished."""
         ...
 
     def learn(self, env: Mapping[str, str]) -> None:
-        """What agents get in their environment; the secrets among it are masked from now on."""
+        """Learn the environment of agents: the secrets in it are masked from now on."""
         ...
 
     def sight(self, key: AttemptKey) -> Sight | None: ...
 
     async def active_at(self, attempt: Attempt) -> float | None:
-        """Ask the agent's host when it was last active. Raises DeviceFailed."""
+        """Ask the agent's host when the agent was last active. Raises DeviceFailed."""
         ...
 
     async def finish(self, attempt: Attempt, *, published: bool) -> Usage:
-        """Before it is put away: read the last of it. What it has taken in all; asked again, it says the same."""
+        """Read the rest of the log before the agent is put away, and return its total usage. Idempotent."""
         ...
 
     async def read(self, key: AttemptKey, after: int = 0) -> LogPiece:
-        """Whole lines from a place in the stream on; none where there is nothing yet."""
+        """Complete lines from a position of the stream; none if nothing is there yet."""
         ...
 
     async def close(self) -> None: ...

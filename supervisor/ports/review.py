@@ -1,4 +1,4 @@
-"""Where work is offered to people for review."""
+"""Offering a batch's branch to people for review."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,14 +8,16 @@ from supervisor.model.batch import Batch
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    #: "": none was made
+    #: its URL; "": none was opened
     pull_request: str = ""
-    #: why, where one was wanted
+    #: why a configured pull request was not opened
     problems: tuple[str, ...] = ()
 
 
 class PullRequests(Protocol):
     async def open(self, batch: Batch, head: str) -> Offer:
-        """One for a batch as it is integrated: its ledger and its branch are known, and `head` is what was merged.
-        Asked again it finds the one that is there. It takes its time, and never fails: what went wrong is told."""
+        """Open one for an integrated batch, whose ledger and branch are known; `head` is the last merged commit.
+
+        Idempotent: a second call finds the existing one. It may be slow, and never raises: `problems` says what
+        went wrong."""
         ...

@@ -1,4 +1,4 @@
-"""What becomes of agents' work: ordered, collected, judged, integrated."""
+"""The stages of agents' work: order, collect, verify, integrate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,33 +14,34 @@ from supervisor.ports.agents import AgentOrder
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What was brought home of one attempt, safe under a ref of its own."""
+    """What was collected of one attempt; its commits are under a ref of its own."""
 
     head: str = ""
     commits: int = 0
-    #: what a publication says of the work, as an outcome
+    #: the publication's claim about the work, as an outcome
     claim: str = ""
     detail: str = ""
-    #: of a rescue, what could not be taken: then its agent must be kept; "" where all was, or there was nothing
+    #: for a rescue: what could not be rescued, so that the agent must be kept; "": nothing
     unsaved: str = ""
-    #: and where its clone is, on this machine
+    #: the path of its clone, if that is on this machine
     clone: str = ""
 
 
 class Collector(Protocol):
-    """Brings home what agents leave. It is hostile until it has been checked."""
+    """Collects the work of agents, which is hostile until it has been checked."""
 
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
-        """Which of these, all of one host, have published: one look. DeviceFailed: it can't be had now."""
+        """Which of these attempts, all on one host, have published. Raises DeviceFailed if that is unknown now."""
         ...
 
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
-        """Raises Hostile when it can't be accepted, DeviceFailed when it could not be fetched now."""
+        """Raises Hostile if the work can't be accepted, DeviceFailed if it could not be fetched now."""
         ...
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> Collection:
-        """Whatever is there, published or not, also nothing. DeviceFailed: it can't be looked at now.
-        What it could not take is named in `unsaved`, and then the agent must not be destroyed."""
+        """Collect whatever is there, published or not. Raises DeviceFailed if the agent can't be reached now.
+
+        If `unsaved` names work that could not be rescued, the agent must not be destroyed."""
         ...
 
 
@@ -51,13 +52,13 @@ class Judge(Protocol):
 @dataclass(frozen=True, slots=True)
 class Integration:
     ledger: Mapping[int, LedgerRow]
-    #: in the person's repository; "": nothing was merged, or it could not be made there
+    #: in the person's repository; "": nothing was merged, or it could not be created there
     branch: str = ""
-    #: where it is offered for review
+    #: its URL; "": none
     pull_request: str = ""
     #: the last commit of what was merged
     head: str = ""
-    #: what went wrong and did not stop it
+    #: problems that did not stop the integration
     problems: tuple[str, ...] = ()
     #: what a reader of the branch should know
     notes: tuple[str, ...] = ()
@@ -65,18 +66,18 @@ class Integration:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """An agent's is wanted: what it is to do is prepared."""
+    """The merge needs an agent's judgement; its task is prepared."""
 
     why: str
 
 
 class Integrator(Protocol):
     async def integrate(self, batch: Batch, number: int) -> Integration | Judgement:
-        """Resumable: asked again after a crash it comes to the same end. Judgement is wanted at most once."""
+        """Resumable: after a crash, a second call gives the same result. It asks for judgement at most once."""
         ...
 
 
 class Orders(Protocol):
-    """Turns an attempt into all that mngr needs to know to launch it."""
+    """Turns an attempt into the order by which mngr launches its agent."""
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder: ...

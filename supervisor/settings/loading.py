@@ -1,4 +1,4 @@
-"""Where values come from, and what is said when they can't be used."""
+"""Loading the configuration from its sources, and explaining what is wrong with it."""
 
 import os
 import re
@@ -26,13 +26,14 @@ from supervisor.settings.tables import (
     Settings,
 )
 
-#: what the agent contract puts into an agent's environment is no configuration
+#: variables of the agent contract, which are not configuration
 CONTRACT = {"BATCH", "JOB", "ATTEMPT", "ROLE", "TEST", "RUN", "PROMPT", "OUTCOME", "PUBLISH"}
 
 
 def load(config: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """The settings; Misconfigured, in one sentence, when they can't be used. Without `config`, the usual file if it
-    is there. `overrides` are flags: those that are None were not given."""
+    """Load the settings. Raises Misconfigured, with one sentence, if they are invalid.
+
+    Without `config`, the default file is read if it exists. `overrides` are flags; None means not given."""
     layers = list(_layers(config, overrides))
     try:
         settings = Settings.model_validate(_merged([table for _, table in layers]))
@@ -44,12 +45,12 @@ def load(config: Path | None = None, overrides: Mapping[str, Any] | None = None)
 
 
 def origins(config: Path | None = None, overrides: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Where each value that is no default comes from, by its dotted key."""
+    """The source of each value that is not a default, by its dotted key."""
     return {key: origin for origin, table in _layers(config, overrides) for key in _leaves(table)}
 
 
 def _layers(config: Path | None, overrides: Mapping[str, Any] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each source of values with its name, the weakest first."""
+    """The sources of values by name, in order of increasing precedence."""
     yield from _file(config)
     try:
         yield "environment", EnvSettingsSource(Settings)()
@@ -57,7 +58,7 @@ def _layers(config: Path | None, overrides: Mapping[str, Any] | None) -> Iterato
         key = re.search(r'field "(\w+)"', str(error))
         name = PREFIX + (key[1].upper() if key else "…")
         raise Misconfigured(
-            f"{name} is not JSON", hint='lists and tables are JSON there, such as ["a", "b"]'
+            f"{name} is not JSON", hint='write lists and tables as JSON, such as ["a", "b"]'
         ) from None
     for name in sorted(os.environ):
         _refuse_near_miss(name)
@@ -70,22 +71,22 @@ def _file(config: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"file {path}", tomllib.loads(path.read_text())
     except FileNotFoundError:
         if config is not None:
-            hint = "give another with --config; without one, the defaults do"
+            hint = "give another one with --config, or none to use the defaults"
             raise Misconfigured(f"there is no configuration file {path}", hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Misconfigured(f"{path} is not TOML: {error}", hint="correct it; nothing was changed") from None
     except OSError as error:
-        hint = "make it readable, or give another with --config"
+        hint = "make it readable, or give another one with --config"
         raise Misconfigured(f"{path} can't be read: {error.strerror}", hint=hint) from None
 
 
 def _refuse_near_miss(name: str) -> None:
-    """Other programs' variables may begin like ours, but one that is nearly a key is a typing error."""
+    """Other programs' variables may have our prefix, but a name close to a key is a typo."""
     key = name.removeprefix(PREFIX).partition("__")[0]
     if not name.startswith(PREFIX) or key in CONTRACT or key.lower() in Settings.model_fields:
         return
     if near := _nearest(key.lower(), Settings.model_fields, cutoff=0.8):
-        raise Misconfigured(f"the variable {name} is no setting", hint=f"did you mean {PREFIX}{near.upper()}?")
+        raise Misconfigured(f"the variable {name} is not a setting", hint=f"did you mean {PREFIX}{near.upper()}?")
 
 
 def _merged(tables: list[dict[str, Any]]) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield prefix + key
 
 
-# --- what is wrong with it
+# --- explaining errors
 
 
 def _explained(invalid: ValidationError, layers: list[tuple[str, dict[str, Any]]]) -> Misconfigured:

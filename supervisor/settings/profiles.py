@@ -1,4 +1,4 @@
-"""What the daemon works with: profiles with all that they inherit, pools as the core knows them."""
+"""Resolving profiles with what they inherit, and pools as the core needs them."""
 
 import os
 from difflib import get_close_matches
@@ -13,16 +13,18 @@ from supervisor.settings.tables import PoolTable, ProfileTable, Settings, timezo
 
 
 def resolve(settings: Settings, name: str) -> Profile:
-    """The profile of that name, with all that it inherits. `default` is there also where no file has it."""
+    """The profile of that name, with what it inherits. `default` always exists."""
     table = _inherited(settings, name)
     pools = [pool.name for pool in settings.pools]
     if unknown := [pool for pool in table.pools if pool not in pools]:
         raise Misconfigured(
-            f"profile {name} wants the pool {unknown[0]}, which is not configured",
+            f"profile {name} uses the pool {unknown[0]}, which is not configured",
             hint=f"the pools are: {', '.join(pools) or 'none'}",
         )
     if table.agent == "command" and not table.command:
-        raise Misconfigured(f'profile {name} has agent = "command" but no command', hint="give its argv as `command`")
+        raise Misconfigured(
+            f'profile {name} has agent = "command" but no command', hint="set `command` to the argv of the program"
+        )
     if "agent_args" not in table.model_fields_set:
         table = table.model_copy(update={"agent_args": kind_of(table.agent).args})
     values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
@@ -38,7 +40,8 @@ def _inherited(settings: Settings, name: str) -> ProfileTable:
     while name:
         if name in chain:
             raise Misconfigured(
-                f"profile {chain[0]} inherits itself: {' → '.join([*chain, name])}", hint="break the ring"
+                f"profile {chain[0]} inherits itself: {' → '.join([*chain, name])}",
+                hint="remove one `inherits` of the cycle",
             )
         table = settings.profiles.get(name)
         if table is None and name != "default":
@@ -51,7 +54,7 @@ def _inherited(settings: Settings, name: str) -> ProfileTable:
 
 
 def _over(inherited: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Own values win; the variables of `env` are inherited one by one."""
+    """Own values override inherited ones; variables of `env` are inherited one by one."""
     env = {**inherited.get("env", {}), **own.get("env", {})}
     was = inherited.get("agent", ProfileTable().agent)
     if own.get("agent", was) != was:

@@ -1,4 +1,4 @@
-"""What a daemon tells of its configuration: all of it, but for values that may be secrets."""
+"""The daemon's configuration as it is shown: everything except values that may be secrets."""
 
 from typing import Any
 
@@ -9,8 +9,10 @@ HIDDEN = "(hidden)"
 
 
 def shown(settings: Settings) -> dict[str, Any]:
-    """A table that makes the same settings again elsewhere: what the daemon's own environment decides stands in it,
-    and what nobody has said of a profile is left unsaid, because it is inherited."""
+    """A table that gives the same settings when another process loads it.
+
+    It includes values that depend on the daemon's environment, and omits a profile's unset keys, which are
+    inherited."""
     data = settings.model_dump(mode="json", exclude_unset=True)
     data |= settings.model_dump(mode="json", include={"state_dir", "socket", "pools", "verify_slots"})
     own = {"home": str(settings.mngr_home), "tmux_tmpdir": str(settings.tmux_tmpdir)}

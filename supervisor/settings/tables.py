@@ -54,9 +54,9 @@ def timezone_name(name: str) -> str:
 def _environment(env: dict[str, str]) -> dict[str, str]:
     for name, value in env.items():
         if not _ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} can't be the name of a variable")
+            raise ValueError(f"{name!r} is not a valid name of a variable")
         if name.startswith(PREFIX):
-            raise ValueError(f"{name} belongs to the agent contract, which sets it")
+            raise ValueError(f"{name} is reserved: the agent contract sets it")
         if value.startswith("credential:") and not _CREDENTIAL.fullmatch(value):
             raise ValueError(f"{name} must name a credential file, such as credential:api-key")
     return env
@@ -66,14 +66,14 @@ def _duration(said: object) -> object:
     if not isinstance(said, str):
         return said
     if (found := _DURATION.fullmatch(said.strip())) is None:
-        raise ValueError(f"{said!r} is no duration such as 90s, 30m, 2h or 1d")
+        raise ValueError(f"{said!r} is not a duration such as 90s, 30m, 2h or 1d")
     return float(found[1]) * _UNITS[found[2]]
 
 
 def _inside(folders: tuple[str, ...]) -> tuple[str, ...]:
     for folder in folders:
         if not folder or folder.startswith("/") or ".." in folder.split("/") or ":" in folder:
-            raise ValueError(f"{folder!r} is no folder of the repository, such as src")
+            raise ValueError(f"{folder!r} is not a folder inside the repository, such as src")
     return folders
 
 
@@ -86,7 +86,7 @@ def _credential(text: str) -> str:
 type AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 type Words = tuple[str, ...]
 type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-#: seconds, or such as "90s", "30m", "2h", "1d"
+#: seconds, or a text such as "90s", "30m", "2h", "1d"
 type Duration = Annotated[Seconds, BeforeValidator(_duration)]
 type Name = Annotated[str, Field(pattern=_NAME)]
 
@@ -241,7 +241,7 @@ class ProfileTable(Table):
 
 
 class Settings(BaseSettings):
-    """All of it. `load` makes one; nothing changes it."""
+    """The whole configuration. `load` creates it; it never changes."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
@@ -268,7 +268,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """`load` reads the sources itself, to know where each value comes from."""
+        """`load` reads the sources itself, so that it knows the source of each value."""
         return (init_settings,)
 
     @property
@@ -283,5 +283,5 @@ class Settings(BaseSettings):
     def _pool_names_are_unique(self) -> Self:
         names = [pool.name for pool in self.pools]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"there are two pools named {doubled[0]}")
+            raise ValueError(f"two pools are named {doubled[0]}")
         return self

@@ -87,7 +87,7 @@ MISTAKES = {
         "stat_dir is not a key",
         MISSPELT,
     ),
-    "a variable that is none": Mistake("config check --socket x", 2, "SUPERVISOR_STATEDIR is no setting"),
+    "a variable that is none": Mistake("config check --socket x", 2, "SUPERVISOR_STATEDIR is not a setting"),
     "no daemon": Mistake("status --socket /nowhere/ctl.sock", 3, "no daemon listens on /nowhere/ctl.sock"),
     "a socket that is none": Mistake("status --socket README.md", 3, "the daemon of README.md is not running"),
     "a socket path that is too long": Mistake("status --socket " + "x" * 200, 3, "can't reach the daemon"),
