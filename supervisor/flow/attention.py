@@ -1,19 +1,19 @@
-"""Agents that wait, fall silent or ask: told what is missing, parked, and given up when that does not help.
+"""Agents that wait, fall silent or ask for permission: they are nudged, parked, and given up if that does not help.
 
-Theory of operation. Activity is not journalled; the watch says when an agent has fallen quiet and when it stirs
-again, and the clock does the rest. There is one item on the agenda for a quiet agent, `quiet`; when it is due:
+Theory of operation. Activity is not journalled: the watch reports when an agent falls quiet and when it is active
+again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`. When it is due:
 
-    it waits, and was never told      → told what is missing, a few seconds after its turn has ended
-    silent for the stall time         → told once more, whatever it was told before
-    told, and still quiet             → stalled: after the stall time, and at least half of it after it was told
-    told, and hindered                → given up at once; its job goes again later, and that costs no retry
+    waits, not nudged for that yet    → nudged, a few seconds after the end of its turn
+    silent for the stall time         → nudged once more, whatever it was nudged for before
+    nudged, and still quiet           → stalled: after the stall time, and at least half of it after the nudge
+    nudged, and hindered              → given up at once; its job is requeued later without using a retry
 
-A program (`Profile.is_talked_to`) has no turns and is told nothing: silent for the stall time, it is stalled.
+A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
-So an agent is told at most once for each reason, one that shows activity is left alone for as long as its job may
-take, and nothing that a model's provider does to it counts as a stall. An agent that asks for permission parks its
-job. Then a person decides (`notify`), it is answered with no (`deny`), or it is given up after a while (`time-out`);
-the job's time goes on meanwhile, because it holds a slot.
+So an agent is nudged at most once for each reason, an active agent is left alone until its job's time limit, and a
+refusal by the model's provider never counts as a stall. An agent that asks for permission parks its job. Then a
+person decides (`notify`), the answer is no (`deny`), or the agent is given up after a while (`time-out`). The job's
+time limit still applies meanwhile, because it holds a slot.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,17 +32,17 @@ from supervisor.model.usage import Usage
 _END = (
     'commit your work on your branch, write the outcome to $SUPERVISOR_OUTCOME and run: sh -c "$SUPERVISOR_PUBLISH"'
 )
-#: on one line each: a terminal takes several for several messages
+#: one line each: a terminal would submit several lines as several messages
 TOLD: Mapping[str, str] = {
-    # a launch that a restart cut short may have left it without its first words
+    # If a restart interrupted its launch, the agent may have no first message.
     "waiting": (
         "You have stopped, but nothing is published yet. Your task is in the file that $SUPERVISOR_PROMPT names. "
-        f"Nobody answers questions here: decide, then {_END}"
+        f"Nobody answers questions here: decide yourself, then {_END}"
     ),
     "silent": f"You have shown no activity for a long time. If you are done or stuck, {_END}",
-    "parked": f"No: nobody is here to permit it. Go on without it, or say in the outcome what blocks you; {_END}",
+    "parked": f"No: nobody is here to permit it. Continue without it, or say in the outcome what blocks you; {_END}",
     "budget": (
-        "The token budget of your batch is spent, so stop here: take back what is half done, say in the outcome what "
+        "The token budget of your batch is spent, so stop now: revert what is half done, say in the outcome what "
         f"is left, and within {stopping.WRAP_UP_SECONDS / 60:.0f} minutes {_END}"
     ),
 }
@@ -52,7 +52,7 @@ TOLD: Mapping[str, str] = {
 
 
 def look(state: State, key: AttemptKey, now: float) -> Effect:
-    """What to do about an agent that is still quiet, or still asks."""
+    """What to do about an agent that is still quiet or still asks for permission."""
     attempt, job, profile = (
         state.attempts[key],
         state.batches[key.batch].job(key.job),
@@ -62,19 +62,19 @@ def look(state: State, key: AttemptKey, now: float) -> Effect:
         is_parked = job.state is JobState.PARKED
         return Nudge(ev.NudgeStarted(now, *key, reason=reason), attempt, TOLD[reason], asks=is_parked)
     if job.state is JobState.PARKED:
-        return Note(ev.AgentStalled(now, *key, detail=f"asked for permission and got none: {job.detail}"))
+        return Note(ev.AgentStalled(now, *key, detail=f"it asked for permission and nobody granted it: {job.detail}"))
     quiet = now - (attempt.quiet_since or now)
-    although = ", although it was told" if profile.is_talked_to else ""
+    although = ", despite a reminder" if profile.is_talked_to else ""
     return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s{although}"))
 
 
 def wrap_up(state: State, key: AttemptKey, now: float) -> Effect:
-    """Whatever it is doing: it has some minutes more."""
+    """Tell an agent, whatever it is doing, to finish within a few minutes."""
     return Nudge(ev.NudgeStarted(now, *key, reason="budget"), state.attempts[key], TOLD["budget"])
 
 
 def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
-    """The reason to tell it something; None: it was told, and given up for that."""
+    """The reason to nudge it; None: nudges have not helped, so give it up."""
     if job.state is JobState.PARKED:
         return "parked" if on_parked == "deny" and "parked" not in attempt.nudges else None
     since = attempt.quiet_since or 0.0
@@ -90,7 +90,7 @@ def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
 
 
 def _both(state: State, event: ev.AttemptEvent) -> tuple[Attempt, Job]:
-    """The attempt an event speaks of, which must be its job's last."""
+    """The event's attempt, which must be its job's last one, and the job."""
     attempt, job = attempt_of(state, event), job_of(state, event)
     if event.attempt != job.attempts:
         raise ImpossibleTransition(f"{event.kind} of {attempt.key}, which is not the last attempt")
@@ -100,7 +100,7 @@ def _both(state: State, event: ev.AttemptEvent) -> tuple[Attempt, Job]:
 def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
     attempt, job = _both(state, event)
     if attempt.quiet_since is not None and (attempt.waits or not event.waits):
-        raise ImpossibleTransition(f"{attempt.key} is quiet already")
+        raise ImpossibleTransition(f"{attempt.key} is already quiet")
     profile = state.batches[event.batch].profile
     waits = event.waits and profile.is_talked_to
     attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits)
@@ -120,7 +120,7 @@ def on_stirred(state: State, event: ev.AgentStirred) -> State:
 def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
     attempt, _ = _both(state, event)
     if event.reason in attempt.nudges:
-        raise ImpossibleTransition(f"{attempt.key} was told that it is {event.reason} already")
+        raise ImpossibleTransition(f"{attempt.key} was already nudged: {event.reason}")
     attempt = replace(attempt, nudges=attempt.nudges | {event.reason}, nudged_at=event.at)
     if event.reason == "budget":
         state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
@@ -163,19 +163,19 @@ def on_unparked(state: State, event: ev.JobUnparked) -> State:
 def on_hindered(state: State, event: ev.AgentHindered) -> State:
     _, job = _both(state, event)
     if job.setbacks.hindrance == event.problem:
-        raise ImpossibleTransition(f"{key_of(event)} is known to be so")
+        raise ImpossibleTransition(f"{key_of(event)} already has the hindrance {event.problem!r}")
     return state.with_job(
         event.batch, replace(job, setbacks=replace(job.setbacks, hindrance=event.problem), detail=event.detail)
     )
 
 
 def on_usage_counted(state: State, event: ev.UsageCounted) -> State:
-    """Totals replace totals, so what is said twice counts once. They are taken until the agent is put away."""
+    """Totals replace totals, so a repeated event counts once. They are accepted until the agent is put away."""
     if (attempt := state.attempts.get(key_of(event))) is None:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
     told = Usage(event.input, event.output, event.cached, event.tool_calls, event.errors, event.model)
     if told == attempt.usage or told.tokens < attempt.usage.tokens:
-        raise ImpossibleTransition(f"{event.kind} of {attempt.key} says nothing new")
+        raise ImpossibleTransition(f"{event.kind} of {attempt.key} brings nothing new")
     batch, more = state.batches[event.batch], told - attempt.usage
     job = batch.job(event.job)
     batch = replace(batch.with_job(replace(job, usage=job.usage + more)), usage=batch.usage + more)

@@ -14,10 +14,10 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 from supervisor.model.verdict import UNPROVEN
 
-#: what becomes of a partial integration that has begun
+#: events of a partial integration in progress
 _PARTIAL = (ev.PartialResumed, ev.PartialFailed, ev.PartialEnded)
 
-#: A batch's state changes by this table and by its first launch (`queue.taken`), and nowhere else.
+#: A batch's state changes only by this table and by its first launch (`queue.taken`).
 TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
     BatchState.QUEUED: {
         ev.LaunchStarted: BatchState.RUNNING,
@@ -50,7 +50,7 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
 
 
 def _batch(state: State, event: ev.BatchEvent) -> Batch:
-    """The batch an event speaks of, moved to its next state."""
+    """The event's batch, moved to its next state."""
     if (batch := state.batches.get(event.batch)) is None:
         raise ImpossibleTransition(f"{event.kind} of {event.batch}, which is not open")
     if type(event) not in TRANSITIONS[batch.state]:
@@ -66,7 +66,7 @@ def _steered(state: State, event: ev.BatchEvent) -> Batch:
 
 def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
     if event.batch in state.batches:
-        raise ImpossibleTransition(f"batch {event.batch} was submitted already")
+        raise ImpossibleTransition(f"batch {event.batch} was already submitted")
     batch = Batch(
         id=event.batch,
         number=state.submitted + 1,
@@ -99,13 +99,13 @@ def on_resumed(state: State, event: ev.BatchResumed) -> State:
 
 
 def on_stopped(state: State, event: ev.BatchStopped) -> State:
-    """With its budget spent, what nothing has happened to is over."""
+    """If its budget is spent, untouched jobs are over."""
     state = stopping.stopped(state, event, _batch(state, event))
     return queue.drained(state, state.batches[event.batch], event.at)
 
 
 def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
-    """The jobs that nothing has happened to are cancelled with it; the others by events of their own."""
+    """This cancels the untouched jobs; the others are cancelled by events of their own."""
     batch = _batch(state, event)
     state = state.with_batch(batch).drop(("window", batch.id), ("integrate", batch.id), ("stop", batch.id))
     state = partial.cancelled(state, batch)
@@ -130,7 +130,7 @@ def on_integration_started(state: State, event: ev.IntegrationStarted) -> State:
     if not batch.is_drained:
         raise ImpossibleTransition(f"batch {batch.id} is not drained")
     if batch.partial is not None:
-        raise ImpossibleTransition(f"batch {batch.id} has a partial integration under way")
+        raise ImpossibleTransition(f"batch {batch.id} has a partial integration in progress")
     state = state.drop(("integrate", batch.id)).drop(("window", batch.id))
     return state.with_batch(replace(batch, integrations=event.number))
 
@@ -164,10 +164,10 @@ def on_integration_failed(state: State, event: ev.IntegrationFailed) -> State:
 
 
 def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
-    """The integrator's agent waits for a slot like any other, but for no window: that is for tests."""
+    """The integrator's agent waits for a slot like any other, but not for the window, which is for tests only."""
     batch = _unintegrated(state, event)
     if batch.integrator is not None:
-        raise ImpossibleTransition(f"batch {batch.id} has had its integrator")
+        raise ImpossibleTransition(f"batch {batch.id} already has an integrator")
     batch = replace(batch, integrator=Job(INTEGRATOR, test=""), again=(INTEGRATOR,), window_open=True)
     state = state.with_batch(batch).drop(("integrate", batch.id))
     return stopping.wrapped_up(state, batch, event.at)
@@ -185,7 +185,7 @@ def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
 def _unintegrated(state: State, event: ev.BatchEvent) -> Batch:
     batch = _batch(state, event)
     if batch.ledger or not batch.is_drained:
-        why = "is integrated already" if batch.ledger else "waits for its integrator"
+        why = "is already integrated" if batch.ledger else "waits for its integrator"
         raise ImpossibleTransition(f"batch {batch.id} {why}")
     return batch
 
@@ -223,18 +223,17 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
         raise ImpossibleTransition(f"batch {batch.id} is {batch.state}")
     if batch.is_spent:
-        raise ImpossibleTransition(f"batch {batch.id} has nothing left to spend")
+        raise ImpossibleTransition(f"the token budget of batch {batch.id} is spent")
     job = job_of(state, event)
     brought, times = replace(job.brought, claim=""), replace(job.times, ended=None)
     setbacks = replace(job.setbacks, retries=0, launches=0)
     job = replace(job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks)
-    batch = replace(batch.with_job(job), carried=batch.carried - {job.number})  # what it brings now will be new
+    batch = replace(batch.with_job(job), carried=batch.carried - {job.number})  # its work will be new
     return queue.again(state.with_batch(batch).drop(("integrate", event.batch)), event)
 
 
 def unmerged(batch: Batch) -> dict[int, LedgerRow]:
-    """The ledger of a batch whose work was not merged: one row for each job that is over, and none of its work lost
-    from sight."""
+    """The ledger of a batch that was not merged: one row for each job that is over, with all work that is kept."""
     return {job.number: _unmerged(batch, job) for job in batch.jobs() if job.state.is_over}
 
 

@@ -1,4 +1,4 @@
-"""Bringing an agent's work home, verifying it, and putting the agent away."""
+"""Collecting an agent's work, verifying it, and putting the agent away."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,9 +32,9 @@ def on_publication_refused(state: State, event: ev.PublicationRefused) -> State:
 
 
 def on_work_collected(state: State, event: ev.WorkCollected) -> State:
-    """The slot is free from here on: what is left to do for this agent is to put it away.
+    """Free the slot: all that is left to do for this agent is to put it away.
 
-    What an integrator made is not verified by itself: the integration that goes on checks it.
+    An integrator's work is not verified here: the integration, which continues, checks it.
     """
     attempt, job = _answered(state, event, published=True)
     brought = Brought(event.claim, event.head, event.commits)
@@ -72,7 +72,8 @@ def _with(job: Job, found: Saved) -> Job:
 
 
 def _answered(state: State, event: ev.AttemptEvent, published: bool) -> tuple[Attempt, Job]:
-    """What is published is collected, all else is rescued: an answer to the other question comes too late."""
+    """The event's attempt and job. Published work is collected, other work is rescued; a late result of the other
+    kind is refused."""
     attempt, job = attempt_of(state, event), job_of(state, event)
     if (job.ending is not None and job.ending.how is How.PUBLISHED) is not published:
         raise ImpossibleTransition(f"{event.kind} of {attempt.key}, which has {'not ' * published}published")
@@ -97,7 +98,7 @@ def on_work_verified(state: State, event: ev.WorkVerified) -> State:
 
 
 def _judged(state: State, event: ev.AttemptEvent) -> Job:
-    """The verdict on an attempt that was cancelled and retried meanwhile says nothing of the next."""
+    """The event's job. A late verdict on an earlier attempt does not apply to the current one."""
     job = job_of(state, event)
     if event.attempt != job.attempts:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is not the last attempt")

@@ -1,4 +1,4 @@
-"""What has happened: `apply(state, event) -> state`, the fold over the journal."""
+"""`apply(state, event) -> state`: the fold over the journal."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,13 +13,13 @@ from supervisor.model.state import State
 
 
 def apply(state: State, event: ev.Event) -> State:
-    """The state after this event; ImpossibleTransition when the state does not allow it."""
+    """The state after this event. Raises ImpossibleTransition if the state does not allow it."""
     return APPLIED[type(event)](state, event)
 
 
 def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
-    """Whatever the last daemon had under way is due again. Launches alone are not: `recover` finds out first
-    whether their agent exists."""
+    """Whatever the last daemon had in progress is due again, except launches: the watch first finds out whether their
+    agents exist."""
     for key, attempt in state.attempts.items():
         if attempt.stage is Stage.COLLECTING:
             state = state.put(("collect", *key), event.at)
@@ -32,7 +32,7 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
             state = state.put(("partial", batch.id), event.at)
         if batch.count(JobState.VERIFYING):
             for job in batch.touched.values():
-                # One that waits to be settled is verified already.
+                # A job that waits to be settled is already verified.
                 if job.state is JobState.VERIFYING and ("settle", batch.id, job.number) not in state.agenda.times:
                     state = state.put(("verify", batch.id, job.number, job.attempts), event.at)
     return state.put(retention.CLEAR, event.at + retention.FIRST_LOOK_SECONDS)
@@ -63,7 +63,7 @@ def _on_queue_resumed(state: State, event: ev.QueueResumed) -> State:
 
 
 def _on_older_state_accepted(state: State, event: ev.OlderStateAccepted) -> State:
-    """A job that is queued here may have its agent already: somebody must look before anything is launched."""
+    """A job that is queued here may already have an agent: a person must check before anything is launched."""
     how = "was salvaged" if event.salvaged else "was accepted although it is older"
     return replace(
         state, paused=True, is_older=True, pause_reason=f"the state {how}: look at what agents there are first"

@@ -1,16 +1,16 @@
 """The life of a job and of its attempts' agents.
 
 Theory of operation. A job has a state, an attempt has a stage, and both are set only here, by the tables below.
-The job follows the agent until the agent's work is safe; then their ways part: the job is verified and ends, while
-the agent is put away in the background and its attempt is forgotten.
+The job follows the agent until the agent's work is safe. Then they separate: the job is verified and ends, while the
+agent is put away in the background and its attempt leaves the state.
 
     normal      launch → live → published → collected ─┬─ job: verified → ended
                                                        └─ agent: released
-    otherwise   vanished, timed out, stalled, refused, cancelled, not launched: what is left is rescued, the agent is
-                released, and only then is the job settled (goes again, or ends). So one job never has two agents.
+    otherwise   vanished, timed out, stalled, refused, cancelled, not launched: its work is rescued, the agent is
+                released, and only then is the job settled (requeued or ended). So a job never has two agents.
 
-Each `on_…` function is what one event does to the state; `history.apply` calls it. Bringing work home and putting
-agents away is in `collect`, agents that wait, stall or ask in `attention`.
+Each `on_…` function applies one event to the state; `history.apply` calls it. `collect` has the events of collecting
+work and putting agents away; `attention` has those of agents that wait, stall or ask.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,10 +32,10 @@ _CLOSING: Mapping[type[ev.Event], JobState] = {
     ev.JobCancelled: JobState.COLLECTING,
 }
 
-#: what is noticed of a live agent, and changes nothing about where it is
+#: events of a live agent that change neither its stage nor its job's state
 _WATCHED = (ev.NudgeStarted, ev.AgentNudged, ev.AgentHindered)
 
-#: Rule 1: a job's state changes by this table and nowhere else.
+#: Rule 1: a job's state changes only by this table.
 TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     JobState.QUEUED: {
         ev.LaunchStarted: JobState.LAUNCHING,
@@ -80,7 +80,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     JobState.CANCELLED: {ev.JobRetried: JobState.QUEUED},
 }
 
-#: Rule 2: so does an attempt's stage. None: the attempt is forgotten.
+#: Rule 2: an attempt's stage changes only by this table. None: the attempt leaves the state.
 STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
     Stage.LAUNCHING: {
         ev.LaunchSucceeded: Stage.LIVE,
@@ -113,10 +113,10 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
     },
 }
 
-#: what is on the agenda for an agent that lives, and no more when it is to end
+#: agenda items of a live agent, dropped when it ends
 _OF_LIVE_AGENTS = ("time-out", "quiet", "wrap-up")
 
-#: These say that mngr made no agent, so the job need not wait for it to be put away.
+#: failures in which mngr created no agent, so that the job need not wait for its release
 NOTHING_LAUNCHED = frozenset({"provider", "refused", "missing"})
 
 
@@ -144,14 +144,14 @@ def _moved(attempt: Attempt, event: ev.Event) -> Attempt:
 
 
 def attempt_of(state: State, event: ev.AttemptEvent) -> Attempt:
-    """The attempt an event speaks of, moved to its next stage."""
+    """The event's attempt, moved to its next stage."""
     if (attempt := state.attempts.get(key_of(event))) is None:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
     return _moved(attempt, event)
 
 
 def job_of(state: State, event: ev.JobEvent) -> Job:
-    """The job an event speaks of, moved to its next state."""
+    """The event's job, moved to its next state."""
     if (batch := state.batches.get(event.batch)) is None or not batch.has_job(event.job):
         raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which is not open")
     job = batch.job(event.job)
@@ -187,7 +187,7 @@ def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
     job = job_of(state, event)
     job = replace(job, setbacks=replace(job.setbacks, launches=0))
     state = slots.pool_answered(state, attempt).with_job(event.batch, job).with_attempt(attempt)
-    if job.ending is not None:  # it was cancelled while it was launched
+    if job.ending is not None:  # it was cancelled during the launch
         return state.put(("cancel", event.batch, event.job), event.at)
     limit = state.batches[event.batch].seconds_of(event.job)
     return state.put(item("time-out", attempt.key), event.at + limit)
@@ -214,9 +214,9 @@ def on_launch_interrupted(state: State, event: ev.LaunchInterrupted) -> State:
 
 
 def on_agent_moved(state: State, event: ev.AgentMoved) -> State:
-    """Whatever it is doing: it changes only where it is asked for."""
+    """In every stage: only the address of the agent changes."""
     if (attempt := state.attempts.get(key_of(event))) is None or attempt.host_id == event.host_id:
-        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is put away or known to be there")
+        raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is put away or already on that host")
     return state.with_attempt(replace(attempt, host_id=event.host_id))
 
 
@@ -239,12 +239,12 @@ def on_time_ran_out(state: State, event: ev.TimeRanOut) -> State:
 
 
 def unless_hindered(job: Job, ending: Ending) -> Ending:
-    """What an agent's provider did to it is not its own failure."""
+    """If the model's provider refused to serve the agent, that is the ending: the agent itself did not fail."""
     return Ending(How.HINDERED, f"{job.setbacks.hindrance}: {job.detail}") if job.setbacks.hindrance else ending
 
 
 def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
-    """The agent is not to go on: bring home what there is."""
+    """End the agent and make the collection of its work due."""
     key = AttemptKey(event.batch, event.job, job.attempts)
     if isinstance(event, ev.AttemptEvent) and key_of(event) != key:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is not the last attempt")
@@ -260,7 +260,7 @@ def closed(state: State, event: ev.JobEvent, job: Job, ending: Ending) -> State:
 
 
 def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
-    """What waits, or is being verified, ends at once; a live agent is rescued and put away first."""
+    """A queued job, or one in verification, ends at once; a live agent is first rescued and put away."""
     job = job_of(state, event)
     state = state.drop(("cancel", event.batch, event.job))
     batch = state.batches[event.batch]

@@ -1,12 +1,12 @@
-"""Partial integrations: what is done so far becomes a branch, so that stragglers hold nobody up.
+"""Partial integrations: the jobs that are over become a branch, without waiting for stragglers.
 
-Theory of operation. One is wanted by a person at any time, or once in a batch's life by its profile: when a share of
-its jobs is over, or some time after its first launch, if there is work by then (`queue.straggled`). It begins with
-the jobs that are over at that moment, takes a number of its own as every integration does, and changes nothing about
-the batch: agents go on. The last integration waits for it, and then has everything, on the batch's own base.
+Theory of operation. A person can request one at any time. A profile requests at most one for each batch: when a
+share of the jobs is over, or some time after the first launch, if there is work by then (`queue.straggled`). It
+takes the jobs that are over at its start and the next number of an integration, and changes nothing else about the
+batch: agents keep working. The final integration waits for it, and then merges all work, on the batch's own base.
 
-What it sees is the batch with the jobs that are over, and the others as if nothing had happened to them (`so_far`):
-so it can neither wait for a straggler nor say that it was cancelled.
+It sees a view of the batch in which all other jobs are untouched (`so_far`), so it can neither wait for a straggler
+nor report it as cancelled.
 """
 
 from collections.abc import Iterable
@@ -23,21 +23,23 @@ from supervisor.model.state import State
 
 
 def over(batch: Batch) -> tuple[int, ...]:
-    """Also those that will not be begun any more, which bring nothing."""
+    """All jobs that are over, including those that never started and never will."""
     return tuple(job.number for job in batch.jobs() if job.state.is_over)
 
 
 def bringing(batch: Batch) -> frozenset[int]:
-    """Those of them that bring work."""
+    """The jobs that are over and have work to merge."""
     return frozenset(n for n, job in batch.touched.items() if job.state.is_over and job.brings_work)
 
 
 def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
-    """By machine alone: a conflict is set aside for the last integration, which has an agent's judgement. A job that
-    was retried since is not over any more, and has no place here."""
+    """The view of the batch for a partial integration of these jobs.
+
+    It uses no integrator: conflicts are left for the final integration. Jobs that were retried since are not over any
+    more and are left out."""
     profile = replace(batch.profile, integrator=False)
     view = replace(batch, touched=Map(), counts=Map(), cursor=0, again=(), integrator=None, profile=profile)
-    view = replace(view, stopped="")  # or the others would be cancelled
+    view = replace(view, stopped="")  # otherwise the untouched jobs would be cancelled
     for number in jobs:
         if (job := batch.touched.get(number)) is not None and job.state.is_over:
             view = view.with_job(job)
@@ -45,7 +47,7 @@ def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
 
 
 def is_awaited(batch: Batch) -> bool:
-    """Whether one would bring news: there is work that none has had, or the one that has it failed."""
+    """Whether a partial integration is useful: there is work that none has merged yet, or the last one failed."""
     if batch.partial is not None:
         return bool(batch.partial.trouble)
     return bool(bringing(batch) - batch.carried)
@@ -53,12 +55,12 @@ def is_awaited(batch: Batch) -> bool:
 
 def under_way(batch: Batch, event: ev.PartialEvent) -> Partial:
     if (partial := batch.partial) is None or partial.number != event.number:
-        raise ImpossibleTransition(f"batch {batch.id} has no partial integration {event.number} under way")
+        raise ImpossibleTransition(f"batch {batch.id} has no partial integration {event.number} in progress")
     return partial
 
 
 def wanted(state: State, event: ev.PartialWanted, batch: Batch) -> State:
-    """A profile wants one once. Where everything is in one already, or is just getting there, there is none."""
+    """At most one automatic partial integration for each batch; none if there is no new work."""
     if event.automatic:
         batch = replace(batch, straggled=True)
         state = state.with_batch(batch).drop(("straggle", batch.id))
@@ -67,8 +69,8 @@ def wanted(state: State, event: ev.PartialWanted, batch: Batch) -> State:
 
 def started(state: State, event: ev.PartialStarted, batch: Batch) -> State:
     if batch.partial is not None or batch.is_drained:
-        why = "has one under way" if batch.partial is not None else "is drained"
-        raise ImpossibleTransition(f"batch {batch.id} {why}: it can't begin a partial integration")
+        why = "already has one in progress" if batch.partial is not None else "is drained"
+        raise ImpossibleTransition(f"batch {batch.id} {why}: it can't start a partial integration")
     carried = bringing(batch) & frozenset(event.jobs)
     batch = replace(batch, integrations=event.number, partial=Partial(event.number, event.jobs), carried=carried)
     return state.with_batch(batch).drop(("partial", batch.id))
@@ -80,7 +82,7 @@ def resumed(state: State, event: ev.PartialResumed, batch: Batch) -> State:
 
 
 def failed(state: State, event: ev.PartialFailed, batch: Batch) -> State:
-    """It is tried again for as long as anybody is at work; what is drained needs it no more."""
+    """Retry it while jobs are at work; a drained batch no longer needs it."""
     partial = replace(under_way(batch, event), trouble=event.detail or "it failed")
     state = state.with_batch(replace(batch, partial=partial)).drop(("partial", batch.id))
     if batch.state is BatchState.RUNNING and not batch.is_drained:
@@ -89,7 +91,7 @@ def failed(state: State, event: ev.PartialFailed, batch: Batch) -> State:
 
 
 def cancelled(state: State, batch: Batch) -> State:
-    """With its batch: what is under way ends all the same, and is told."""
+    """When the batch is cancelled, a partial integration in progress still finishes and is reported."""
     state = state.drop(("straggle", batch.id))
     if batch.partial is not None and not batch.partial.trouble:
         return state
@@ -97,7 +99,7 @@ def cancelled(state: State, batch: Batch) -> State:
 
 
 def ended(state: State, event: ev.PartialEnded, batch: Batch) -> State:
-    came = SoFar(
+    result = SoFar(
         event.number,
         jobs=len(under_way(batch, event).jobs),
         merged=event.merged,
@@ -106,5 +108,5 @@ def ended(state: State, event: ev.PartialEnded, batch: Batch) -> State:
         pull_request=event.pull_request,
         problems=event.problems,
     )
-    state = state.with_batch(replace(batch, partial=None, so_far=came)).drop(("partial", batch.id))
+    state = state.with_batch(replace(batch, partial=None, so_far=result)).drop(("partial", batch.id))
     return queue.drained(state, state.batches[batch.id], event.at)

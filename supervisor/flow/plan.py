@@ -1,8 +1,8 @@
 """What is due now: `plan(state, now) -> effects`.
 
-The shell applies and journals each effect's `began`, and asks again until nothing is due. So an effect must take
-itself off the agenda by its own beginning, and one that is forgotten is still there at the next question.
-Launches are asked for one at a time, because each changes what the next may be.
+The shell applies and journals each effect's `began`, and calls `plan` again until nothing is due. So `began` must
+take its item off the agenda; an effect that was not started is still due in the next call. Launches are planned one
+at a time, because each one changes which launch may follow.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from supervisor.model.state import State
 
 
 def plan(state: State, now: float) -> list[Effect]:
-    # What begins on one subject can undo what else is due on it, so each gets one effect at a time.
+    # One effect can invalidate another that is due on the same subject, so each subject gets one at a time.
     first: dict[Item, Item] = {}
     for item in state.agenda.due(now):
         first.setdefault(item[1:3], item)
@@ -27,7 +27,7 @@ def plan(state: State, now: float) -> list[Effect]:
 
 
 def next_at(state: State) -> float | None:
-    """When something will be due although nothing happens."""
+    """The time of the next item on the agenda."""
     return state.agenda.next_at
 
 

@@ -1,4 +1,4 @@
-"""What waits, in which order, and when a batch has no more to wait for."""
+"""The queue of a batch: which jobs wait, in which order, and when the batch is drained."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from supervisor.model.state import State
 
 
 def taken(state: State, batch_id: str, job: Job, at: float) -> State:
-    """The state with this job out of the queue: an agent is launched for it."""
+    """Take the job out of the queue: an agent is being launched for it."""
     batch = _withdrawn(state.batches[batch_id].with_job(job), job.number)
     if batch.state is BatchState.QUEUED:
         batch = replace(batch, state=BatchState.RUNNING, started_at=at)
@@ -18,7 +18,7 @@ def taken(state: State, batch_id: str, job: Job, at: float) -> State:
 
 
 def _withdrawn(batch: Batch, number: int) -> Batch:
-    """The cursor passes every job that something has happened to, so that what it points at waits."""
+    """Remove the job from the queue. The cursor skips touched jobs, so that the next job still waits."""
     cursor = batch.cursor
     while cursor < len(batch.tests) and cursor + 1 in batch.touched:
         cursor += 1
@@ -29,7 +29,7 @@ def _withdrawn(batch: Batch, number: int) -> Batch:
 
 
 def ended(state: State, event: ev.JobEvent, job: Job) -> State:
-    """The state with this job over. With the last one the batch is drained, and its integration is due."""
+    """Record that the job is over. After the last job the batch is drained, and its integration is due."""
     job = replace(job, times=replace(job.times, ended=event.at))
     batch = _withdrawn(state.batches[event.batch].with_job(job), job.number)
     where = (batch.id, job.number)
@@ -39,7 +39,9 @@ def ended(state: State, event: ev.JobEvent, job: Job) -> State:
 
 
 def drained(state: State, batch: Batch, at: float) -> State:
-    """A partial integration that is under way ends first; one that failed, or has not begun, is needed no more."""
+    """If the batch is drained, make its integration due.
+
+    A partial integration in progress finishes first; one that failed or has not started is dropped."""
     if not batch.is_drained or batch.finished_at is not None:
         return state
     state = state.drop(("straggle", batch.id))
@@ -50,9 +52,9 @@ def drained(state: State, batch: Batch, at: float) -> State:
 
 
 def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
-    """When a batch's profile wants what is done so far integrated: once enough is over, or after its time.
+    """Schedule the automatic partial integration: when enough jobs are over, or some time after the first launch.
 
-    Only once there is work: a time that ran out before that is over, and does not come again."""
+    A timer that expires before there is any work is not re-armed."""
     batch = replace(batch, brought=batch.brought or job.brings_work)
     state, profile = state.with_batch(batch), batch.profile
     if batch.straggled or not batch.brought or batch.state is not BatchState.RUNNING or batch.role == "writer":
@@ -73,9 +75,9 @@ def requeued(state: State, event: ev.JobRequeued, job: Job) -> State:
 
 
 def again(state: State, event: ev.JobEvent) -> State:
-    """The job goes again, before those that nothing has happened to."""
+    """Put the job back into the queue, ahead of untouched jobs."""
     batch = state.batches[event.batch]
     if event.job in batch.again:
-        raise ImpossibleTransition(f"{batch.job_id(event.job)} waits already")
+        raise ImpossibleTransition(f"{batch.job_id(event.job)} is already queued")
     batch = replace(batch, again=(*batch.again, event.job))
     return state.with_batch(batch).drop(("ready", event.batch, event.job))

@@ -1,6 +1,6 @@
-"""Is what a person asks for acceptable, and what happens then: a request becomes events, or a refusal.
+"""Deciding requests: a request becomes events, or is refused.
 
-No events means that it is so already. Every refusal says what to do instead.
+No events: the request is already fulfilled. Every refusal says what to do instead.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from supervisor.model.job import INTEGRATOR, How, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 
-#: Outcomes that `retry` of a whole batch gives another chance.
+#: outcomes that `retry` of a whole batch retries
 _UNWELL = {Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STALLED, Outcome.LOST, Outcome.CANCELLED, Outcome.BLOCKED}
 
 
@@ -28,7 +28,7 @@ def _open_batch(state: State, batch_id: str) -> Batch:
     if batch is None:
         raise NoSuchThing(f"there is no open batch {batch_id}", hint="`supervisorctl status` lists them")
     if batch.finished_at is not None:
-        raise Refused(f"batch {batch.id} is {batch.state} already", hint=f"see `supervisorctl report {batch.id}`")
+        raise Refused(f"batch {batch.id} is already {batch.state}", hint=f"see `supervisorctl report {batch.id}`")
     return batch
 
 
@@ -50,21 +50,19 @@ def _has_means(batch: Batch) -> None:
 def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
     if (known := state.batches.get(request.batch)) is not None:
         if known.tests == request.tests and known.base == request.base:
-            return []  # the same submission, said twice
-        raise Refused(f"there is a batch {request.batch} already", hint="submit it under another id")
+            return []  # the same submission, repeated
+        raise Refused(f"batch {request.batch} already exists", hint="submit it under another id")
     if not request.tests:
         raise Refused("there is no test to work on", hint="see what pytest collects with `--collect-only`")
     if request.role == "writer" and len(request.tasks) != len(request.tests):
-        raise Refused("writers need a task for each job", hint="`supervisorctl tutorial fill` and `sync` give them")
+        raise Refused("writers need a task for each job", hint="use `supervisorctl tutorial fill` or `sync`")
     if request.cases and (len(request.cases) != len(request.tests) or min(request.cases) < 1):
-        raise Refused(
-            "`cases` must say of each test how many it has", hint="leave it out, or give one number per test"
-        )
+        raise Refused("`cases` must have one positive number for each test", hint="correct it or leave it out")
     unknown = [pool for pool in request.profile.pools if pool not in state.pools]
     if unknown or not request.profile.pools:
-        wanted = ", ".join(unknown) or "(none)"
+        named = ", ".join(unknown) or "(none)"
         hint = f"the pools are: {', '.join(sorted(state.pools)) or 'none'}"
-        raise Refused(f"profile {request.profile.name} wants a pool that is not configured: {wanted}", hint=hint)
+        raise Refused(f"profile {request.profile.name} uses a pool that is not configured: {named}", hint=hint)
     if request.profile.window:
         window.parse(request.profile.window)
     return [
@@ -94,7 +92,7 @@ def _cancel(state: State, request: rq.Cancel, at: float) -> list[ev.Event]:
     if batch.state is BatchState.CANCELLED:
         return []
     if batch.integrator is not None and not batch.integrator.state.is_over:
-        return _cancel_job(batch, INTEGRATOR, request.author, at)  # what the machine has made stands
+        return _cancel_job(batch, INTEGRATOR, request.author, at)  # the machine's merge is kept
     if batch.state is BatchState.INTEGRATING:
         raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
     cancelled = [event for number in batch.touched for event in _cancel_job(batch, number, request.author, at)]
@@ -102,7 +100,7 @@ def _cancel(state: State, request: rq.Cancel, at: float) -> list[ev.Event]:
 
 
 def _cancel_job(batch: Batch, number: int, author: str, at: float) -> list[ev.Event]:
-    """Nothing to do where it is over, or cancelled already. What was published is kept: it is about to be over."""
+    """No event if the job is over or already cancelled, or if its published work is being collected."""
     job = batch.job(number)
     how = job.ending.how if job.ending is not None else None
     if job.state.is_over or how is How.CANCELLED:
@@ -115,7 +113,7 @@ def _cancel_job(batch: Batch, number: int, author: str, at: float) -> list[ev.Ev
 def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
     batch = _open_batch(state, request.batch)
     if batch.state not in (BatchState.QUEUED, BatchState.RUNNING):
-        raise Refused(f"batch {batch.id} is {batch.state}: its jobs can't go again", hint="submit the tests again")
+        raise Refused(f"batch {batch.id} is {batch.state}: its jobs can't be retried", hint="submit the tests again")
     _has_means(batch)
     if request.job:
         if not _job_state(batch, request.job).is_over:
@@ -127,7 +125,7 @@ def _retry(state: State, request: rq.Retry, at: float) -> list[ev.Event]:
 
 
 def to_retry(batch: Batch, job: int = 0) -> tuple[int, ...]:
-    """Jobs of a batch that is over: those that did not end well, or the one that is named."""
+    """The jobs to retry of a batch that is over: the named job, or all that did not end well."""
     if job:
         _job_state(batch, job)
         return (job,)
@@ -135,20 +133,22 @@ def to_retry(batch: Batch, job: int = 0) -> tuple[int, ...]:
 
 
 def _integrate(state: State, request: rq.IntegrateSoFar, at: float) -> list[ev.Event]:
-    """Said twice it is one; what a partial integration has already makes no second."""
+    """No event if the same request is already due, or if a partial integration already has all the work."""
     batch = _open_batch(state, request.batch)
     if batch.role == "writer":
         raise Refused(
-            f"batch {batch.id} is of writers: nothing of it is merged",
-            hint="take what there is with `supervisorctl tutorial fill` or `sync`",
+            f"batch {batch.id} has writers: their work is not merged",
+            hint="take their proposals with `supervisorctl tutorial fill` or `sync`",
         )
     if batch.state is BatchState.CANCELLED:
-        raise Refused(f"batch {batch.id} is cancelled", hint=f"`supervisorctl work {batch.id}` has what was done")
+        raise Refused(
+            f"batch {batch.id} is cancelled", hint=f"`supervisorctl work {batch.id}` shows the work that is kept"
+        )
     if batch.state is BatchState.INTEGRATING or batch.is_drained:
         raise Refused(f"batch {batch.id} is being integrated: all its jobs are over", hint="wait for it to finish")
     if not partial.bringing(batch):
         hint = f"`supervisorctl follow {batch.id}` shows its progress"
-        raise Refused(f"nothing of batch {batch.id} is done yet: there is nothing to integrate", hint=hint)
+        raise Refused(f"batch {batch.id} has no finished work yet: there is nothing to integrate", hint=hint)
     is_due = state.agenda.times.get(("partial", batch.id), at + 1) <= at
     return [] if is_due or not partial.is_awaited(batch) else [ev.PartialWanted(at, batch.id, author=request.author)]
 
@@ -173,7 +173,9 @@ def _set_slots(state: State, request: rq.SetSlots, at: float) -> list[ev.Event]:
         hint = f"the pools are: {', '.join(sorted(state.pools)) or 'none'}"
         raise NoSuchThing(f"there is no pool {request.pool}", hint=hint)
     if request.slots < 0:
-        raise Refused("a pool can't have fewer than 0 slots", hint="0 starts nothing new and stops nothing")
+        raise Refused(
+            "a pool can't have fewer than 0 slots", hint="with 0 slots, nothing new starts and running agents finish"
+        )
     if pool.slots == request.slots:
         return []
     return [ev.SlotsChanged(at, pool.name, slots=request.slots, author=request.author)]

@@ -1,8 +1,8 @@
-"""What is kept of finished batches, and for how long: the oldest go first, work that nobody has merged goes last.
+"""Retention of finished batches: the oldest are cleared first, and their unmerged work last.
 
-A batch that was sealed leaves a folder (logs, what its agents published), refs, kept agents and its events. All of
-that goes when its time is over. Where there are too many batches, or their state is too large, the oldest go earlier,
-but for the refs of work that was never merged.
+A sealed batch leaves a folder (logs and publications), refs, kept agents and events. All of that is deleted after the
+retention time. If there are too many batches, or the state directory is too large, the oldest are cleared earlier,
+except the refs of unmerged work.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from supervisor.model.ledger import Fate
 from supervisor.model.state import State
 
 CLEAR: Item = ("clear",)
-#: After a start the daemon has better things to do.
+#: delay of the first check after a start, when the daemon is busy
 FIRST_LOOK_SECONDS = 300.0
 DAY, MEGABYTE = 86_400.0, 2**20
 
@@ -23,33 +23,35 @@ _MERGED = (Fate.MERGED, Fate.DUPLICATE)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    #: how long anything is kept of a finished batch
+    #: retention time of a finished batch
     days: float = 60
-    #: of how many batches more than their unmerged work is kept
+    #: maximum number of batches of which more than unmerged work is kept
     batches: int = 200
-    #: the same, by the size of the state directory
+    #: maximum size of the state directory
     megabytes: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is left of one sealed batch."""
+    """What is still kept of one sealed batch."""
 
     batch: str
     finished_at: float
-    #: of its folder; None: that is gone already
+    #: size of its folder; None: already deleted
     size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
     remains: Remains
-    #: its time is over: work that was never merged goes, too
+    #: its retention time is over: unmerged work is deleted, too
     expired: bool
 
 
 def going(remains: Iterable[Remains], size: int, limits: Limits, now: float) -> list[Going]:
-    """What goes now, the oldest first. `size` is the state directory's; the youngest goes by its age alone."""
+    """The batches to clear now, oldest first. `size` is that of the state directory.
+
+    The youngest batch is cleared only when its retention time is over."""
     left = sorted(remains, key=lambda each: each.finished_at)
     folders, found = sum(each.size is not None for each in left), []
     for each in left:
@@ -62,24 +64,24 @@ def going(remains: Iterable[Remains], size: int, limits: Limits, now: float) -> 
 
 
 def next_look(remains: Iterable[Remains], limits: Limits, now: float) -> float:
-    """When the next of them is too old, or a day later where there is anything at all; 0: never."""
+    """The time of the next check: when the next retention time is over, but at least a day from now; 0: never."""
     ends = [each.finished_at + limits.days * DAY for each in remains]
     return max(now + DAY, min(ends)) if ends else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a sealed batch came to, as far as its refs are concerned."""
+    """The result of a sealed batch, as far as its refs are concerned."""
 
-    #: a person has its branch, or had it
+    #: its branch was created in a person's repository
     landed: bool
-    #: how many attempts each job had, and the fate of the last one's work
+    #: the number of attempts of each job, and the fate of the last one's work
     attempts: Mapping[int, int]
     fates: Mapping[int, str | None]
 
 
 def is_missed(name: tuple[str, ...], ended: Ended) -> bool:
-    """Whether a ref of a batch may hold work that is nowhere else: `("3", "1")` is the first attempt's of job 3."""
+    """Whether a ref of a batch may hold the only copy of some work. `("3", "1")` is the ref of job 3, attempt 1."""
     match name:
         case ("base",) | ("landed", *_):
             return False

@@ -1,4 +1,4 @@
-"""Whether a job whose attempt has ended goes again, and if not, what its outcome is."""
+"""Settling a job whose attempt has ended: it is requeued, or ends with an outcome."""
 
 from supervisor.flow import slots
 from supervisor.model import event as ev
@@ -7,9 +7,9 @@ from supervisor.model.hindrance import FOR_A_PERSON
 from supervisor.model.job import Ending, How, Job
 from supervisor.model.outcome import Outcome
 
-#: Launches that fail for reasons of their own are tried so often, with this back-off, before the job is given up.
+#: Launches that fail, but not by the provider's fault: the most tries before the job fails, and the first back-off.
 MOST_LAUNCHES, BACK_OFF_SECONDS = 5, 2.0
-#: A job whose agent was let down by its model's provider waits this long, doubling to the limit.
+#: The back-off of a job whose agent was refused by its model's provider: doubles up to the limit.
 HINDERED_SECONDS, LONGEST_HINDERED_SECONDS = 60.0, 3600.0
 
 _OUTCOMES = {
@@ -37,15 +37,17 @@ def settled(batch: Batch, job: Job, at: float) -> ev.JobRequeued | ev.JobEnded:
     if (again := _again(batch, job, ending, at)) is not None:
         if not batch.is_spent:
             return again
-        if not again.counts:  # nobody's fault, and there is nothing left to go again with
+        if not again.counts:  # it would be requeued, but the budget is spent
             ending = Ending(How.CANCELLED, batch.stop_detail)
     return ev.JobEnded(at, batch.id, job.number, outcome=_OUTCOMES[ending.how], detail=ending.detail)
 
 
 def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued | None:
-    """Cases: the daemon's or a provider's fault goes again for ever, and costs no retry; a launch that failed for
-    another reason goes again a few times; a crash, a stall or a refused publication uses up a retry; time that ran
-    out and a person's cancellation don't go again."""
+    """The requeue event, or None if the job ends.
+
+    A fault of the daemon or a provider is retried without limit and uses no retry. A launch that failed for another
+    reason is retried a few times. A crash, a stall or a refused publication uses a retry. A timeout or a cancellation
+    is not retried."""
 
     def requeued(wait: float = 0.0, counts: bool = False) -> ev.JobRequeued:
         why = f"{ending.how}: {ending.detail}" if ending.detail else str(ending.how)
@@ -55,7 +57,7 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
         case How.INTERRUPTED:
             return requeued()
         case How.HINDERED if job.setbacks.hindrance in FOR_A_PERSON:
-            return requeued()  # its batch is stopped until somebody has seen to that
+            return requeued()  # its batch is stopped until a person resumes it
         case How.HINDERED:
             return requeued(
                 min(HINDERED_SECONDS * 2.0 ** min(job.setbacks.hindrances - 1, 10), LONGEST_HINDERED_SECONDS)

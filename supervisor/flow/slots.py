@@ -1,4 +1,4 @@
-"""How many agents may run, and where: the bounded semaphore of each pool, as arithmetic on the state."""
+"""Slots: how many agents may run, and where. Each pool is a semaphore, kept as numbers in the state."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,11 +10,11 @@ from supervisor.model.batch import Batch
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
 
-#: A pool whose provider fails rests this long, doubling to the limit.
+#: How long a pool rests after its provider failed: doubles up to the limit.
 REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
-#: reasons of a failed launch that are no fault of the job's
+#: reasons of a failed launch that are the provider's fault, not the job's
 PROVIDER_FAULTS = frozenset({"provider", "missing"})
-#: and those that may be the fault of the host alone: the pool's other hosts go first for so long
+#: reasons that may be the host's fault: for this long, the pool's other hosts are preferred
 HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout", "not-started"}), 300.0
 
 
@@ -30,7 +30,7 @@ def taken(state: State, attempt: Attempt) -> State:
 
 
 def freed(state: State, attempt: Attempt) -> State:
-    """The agent's work is safe: another may start while this one is put away."""
+    """Free the slot: the agent's work is safe, so another agent may start while this one is put away."""
     pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
     state = state.with_pool(replace(pool, busy=pool.busy - 1, lingering=pool.lingering + 1))
     return state.with_batch(replace(batch, busy=batch.busy - 1))
@@ -54,7 +54,7 @@ def pool_answered(state: State, attempt: Attempt) -> State:
 
 
 def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
-    """When it is the provider that fails, its pool rests: its jobs wait, or go to their next pool."""
+    """If the provider is at fault, its pool rests: jobs wait or use the next pool of their profile."""
     pool = state.pools[attempt.pool]
     if attempt.new_host:
         pool = replace(pool, broken=pool.broken | {attempt.host})
@@ -73,12 +73,13 @@ def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> Sta
 
 
 def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
-    """The launch that is due now, if any.
+    """The launch that is due now, if any. It needs all of these:
 
-    - nothing is paused, the batch's window is open, and it has a job that waits
+    - neither the queue nor the batch is paused, the batch's window is open, and a job waits
     - the batch holds fewer slots than its profile allows
     - one of its pools, taken in order, has room
-    Batches of higher priority go first; among equals the one with the fewest agents, then the oldest.
+
+    Batches of higher priority go first; among equals, the one with the fewest agents, then the oldest.
     """
     if state.paused or not any(pool.has_room for pool in state.pools.values()):
         return None
@@ -118,13 +119,14 @@ def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStar
 
 
 def agent_id(installation: str, key: AttemptKey) -> str:
-    """The same for the same attempt, whoever asks and whenever: mngr refuses to make it twice."""
+    """The id is a function of the attempt, so that mngr refuses to create its agent twice."""
     return "agent-" + sha256(f"{installation}/{key}".encode()).hexdigest()[:32]
 
 
 def _host(pool: Pool, new: str, now: float) -> tuple[str, bool]:
-    """The least crowded of the pool's hosts, if it gives agents; where the provider makes hosts, one with room, else
-    a new one."""
+    """The pool's host with the fewest agents, avoided hosts last.
+
+    If the provider creates hosts: one that has room, otherwise a new one."""
     if pool.hosts:
         return min(pool.hosts, key=lambda host: (pool.avoided.get(host, 0) > now, pool.members.get(host, 0))), False
     if not pool.agents_per_host:
@@ -139,7 +141,7 @@ def _host(pool: Pool, new: str, now: float) -> tuple[str, bool]:
 
 
 def configured(state: State, specs: tuple[ev.PoolSpec, ...]) -> State:
-    """A pool that is configured no more keeps its agents and gets no new ones."""
+    """A pool that was removed from the configuration keeps its agents and gets no new ones."""
     known = {spec.name: spec for spec in specs}
     pools = state.pools
     for name, pool in state.pools.items():

@@ -1,13 +1,13 @@
-"""What stops a batch: a budget that is spent, or a model's provider that asks for a person.
+"""Stopping a batch: when its budget is spent, or when its model's provider needs a person's action.
 
-Theory of operation. A stopped batch starts no agent, and nothing else about it changes by itself:
+Theory of operation. A stopped batch launches no agents:
 
-    budget            for good. What waits is cancelled, agents at work are told to wrap up (programs are told
-                      nothing) and are put away some minutes later, and what is done is integrated, by machine alone.
-    login, credit     until a person has seen to it and says `resume`. No retry is used up and nothing is cancelled:
-                      the jobs wait, where an agent for each would only be refused.
+    budget            for good. Queued jobs are cancelled. Agents at work are told to wrap up (programs are not) and
+                      put away some minutes later. The finished work is integrated, without an integrator.
+    login, credit     until a person has solved the problem and runs `resume`. No retry is used and nothing is
+                      cancelled: the jobs wait, because the provider would refuse every agent.
 
-Tokens are counted while agents work, so what is spent beyond a budget is what those at work spend while they wrap up.
+Tokens are counted while agents work, so a batch exceeds its budget only by what its agents use while they wrap up.
 """
 
 from dataclasses import replace
@@ -20,20 +20,20 @@ from supervisor.model.hindrance import FOR_A_PERSON, Hindrance
 from supervisor.model.job import Job, JobState
 from supervisor.model.state import State
 
-#: what agents at work get to commit and publish
+#: the time that agents at work have to commit and publish
 WRAP_UP_SECONDS = 300.0
 
 _OPEN = (BatchState.RUNNING, BatchState.INTEGRATING)
 
 
 def spent(state: State, batch: Batch, at: float) -> State:
-    """After tokens were counted."""
+    """After tokens were counted: make the stop due if the budget is spent."""
     is_due = _has_spent(batch) and not batch.is_spent and batch.state in _OPEN
     return state.put(("stop", batch.id), at) if is_due else state
 
 
 def hindered(state: State, batch: Batch, job: Job, at: float) -> State:
-    """After an agent was given up for what its model's provider said."""
+    """After an agent was given up as hindered: make the stop due if only a person can resolve that."""
     is_due = job.setbacks.hindrance in FOR_A_PERSON and not batch.stopped and batch.state in _OPEN
     return state.put(("stop", batch.id), at) if is_due else state
 
@@ -43,23 +43,27 @@ def due(batch: Batch, now: float) -> ev.BatchStopped:
         limit, tokens = batch.profile.budget_tokens, batch.usage.tokens
         detail = f"the budget of {limit:,} tokens is spent ({tokens:,} were used)"
         return ev.BatchStopped(now, batch.id, reason="budget", detail=detail)
-    # Nothing but a launch clears a hindrance, and what is due begins before that.
+    # A hindrance is cleared only by a launch, and due effects start before launches.
     refused = next(job for job in batch.begun() if job.setbacks.hindrance in FOR_A_PERSON)
-    wants = "wants to be paid" if refused.setbacks.hindrance == Hindrance.CREDIT else "refuses the login"
-    detail = f"the model's provider {wants}" + (f" ({refused.detail})" if refused.detail else "")
+    why = (
+        "reports that there is no credit left"
+        if refused.setbacks.hindrance == Hindrance.CREDIT
+        else "refuses the login"
+    )
+    detail = f"the model's provider {why}" + (f" ({refused.detail})" if refused.detail else "")
     return ev.BatchStopped(now, batch.id, reason=refused.setbacks.hindrance, detail=detail)
 
 
 def stopped(state: State, event: ev.BatchStopped, batch: Batch) -> State:
     if batch.is_spent or batch.stopped == event.reason:
-        raise ImpossibleTransition(f"batch {batch.id} is stopped already")
+        raise ImpossibleTransition(f"batch {batch.id} is already stopped")
     batch = replace(batch, stopped=event.reason, stop_detail=event.detail)
     state = state.with_batch(batch).drop(("stop", batch.id))
     return wrapped_up(state, batch, event.at)
 
 
 def wrapped_up(state: State, batch: Batch, at: float) -> State:
-    """With its budget spent. What is being brought home or verified takes no more tokens: it goes on."""
+    """If the budget is spent, cancel queued jobs and end agents; collection and verification need no tokens."""
     for job in batch.begun() if batch.is_spent else ():
         match job.state:
             case JobState.QUEUED | JobState.LAUNCHING | JobState.PARKED:

@@ -1,4 +1,4 @@
-"""When a profile's jobs may start: a daily window in local time, also across midnight and a change of clocks."""
+"""When a profile's jobs may start: a daily window in local time, which may cross midnight or a change of clocks."""
 
 import re
 from datetime import UTC, datetime, time, timedelta
@@ -8,23 +8,23 @@ _WINDOW = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\s*-\s*([01]?\d|2[0-3]):([0-5]\
 
 
 def parse(text: str) -> tuple[time, time]:
-    """The opening and closing time of "22:00-06:00"; ValueError when it is not of that form."""
+    """The opening and closing time of a window such as "22:00-06:00". Raises ValueError for any other form."""
     if not (found := _WINDOW.fullmatch(text.strip())):
         raise ValueError(f"{text!r} is not a window like 22:00-06:00")
     hours = [int(part) for part in found.groups()]
     opens, closes = time(hours[0], hours[1]), time(hours[2], hours[3])
     if opens == closes:
-        raise ValueError(f"the window {text!r} opens and closes at the same time; leave it out to work always")
+        raise ValueError(f"the window {text!r} opens and closes at the same time; omit it for no limit")
     return opens, closes
 
 
 def look(window: str, timezone: str, now: float) -> tuple[bool, float]:
-    """Whether the window is open now, and until when it stays so."""
+    """Whether the window is open now, and the time of the next change."""
     opens, closes = parse(window)
     zone = ZoneInfo(timezone)
     today = datetime.fromtimestamp(now, zone).date()
-    # Yesterday's window may still be open, and the next change may be the day after tomorrow's. Compared as
-    # instants, so that a night of 7 or 9 hours is what it is, and a window that falls into the missing hour is none.
+    # Yesterday's window may still be open, and the next change may be the day after tomorrow. Instants are compared,
+    # so a night of 7 or 9 hours has its real length, and a window inside the skipped hour does not exist.
     spans: list[tuple[float, float]] = []
     for day in range(-1, 3):
         date = today + timedelta(days=day)

@@ -80,4 +80,4 @@ async def test_a_limit_of_credit(tmp_path: Path) -> None:
         assert early.code == 124, "one of its agents is at work"
         await api.finish(batch)
         waited = await ctl(tmp_path, "wait", batch)
-        assert (waited.code, "wants to be paid" in waited.out) == (7, True)
+        assert (waited.code, "there is no credit left" in waited.out) == (7, True)

@@ -110,7 +110,7 @@ async def test_steering(tmp_path: Path) -> None:
 async def test_integrate_makes_a_branch_of_what_is_done_so_far(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         batch = await api.submit(*TESTS)
-        (await ctl(tmp_path, "integrate", batch)).refused(4, f"nothing of batch {batch} is done yet")
+        (await ctl(tmp_path, "integrate", batch)).refused(4, f"batch {batch} has no finished work yet")
         (await ctl(tmp_path, "integrate", "zzz")).refused(5, "there is no batch zzz")
         api.loop.inbox.tell(ev.WorkPublished(api.desk.clock(), batch, 1, 1))
         await until("one is over", lambda: api.loop.state.batches[batch].count(JobState.DONE))

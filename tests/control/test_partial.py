@@ -45,7 +45,9 @@ async def test_problems_are_told_while_it_runs_and_when_it_is_over(tmp_path: Pat
         assert (over["problems"], over["attention"]) == ([*api.player.problems], [])
 
 
-@pytest.mark.parametrize(("batch", "code", "says"), [("zzz", 5, "no batch zzz"), ("kaaaa", 4, "is done yet")])
+@pytest.mark.parametrize(
+    ("batch", "code", "says"), [("zzz", 5, "no batch zzz"), ("kaaaa", 4, "no finished work yet")]
+)
 async def test_it_is_refused_with_a_sentence_and_a_hint(tmp_path: Path, batch: str, code: int, says: str) -> None:
     async with served(tmp_path) as api:
         await api.submit(*TESTS, batch="kaaaa")

@@ -88,7 +88,7 @@ def test_a_program_is_told_nothing_and_stalls_after_the_stall_time() -> None:
 def test_a_program_that_asks_is_not_answered_but_given_up() -> None:
     world = hears(live(PROGRAM), ev.JobParked, question="may I?")
     [stalled] = world.told(ev.AgentStalled)
-    assert stalled.detail == "asked for permission and got none: may I?"
+    assert stalled.detail == "it asked for permission and nobody granted it: may I?"
     assert not world.pending(Nudge)
 
 

@@ -115,7 +115,7 @@ def test_what_one_has_already_makes_no_second() -> None:
 
 def test_a_job_that_went_again_brings_news() -> None:
     world = asked(at_work(1)).do(IntegrateSoFar).retry(1)
-    assert refusal(world).startswith("nothing of batch b is done yet")
+    assert refusal(world).startswith("batch b has no finished work yet")
     world.run()
 
 
@@ -127,9 +127,9 @@ def refusal(world: World) -> str:
 
 
 def test_a_request_is_refused_where_there_is_nothing_to_do() -> None:
-    assert "nothing of batch b is done yet" in refusal(at_work())
+    assert "batch b has no finished work yet" in refusal(at_work())
     assert "is being integrated" in refusal(at_work(1, 2, 3, 4))
-    assert "is finished already" in refusal(at_work(1, 2, 3, 4).do(Integrate))
+    assert "is already finished" in refusal(at_work(1, 2, 3, 4).do(Integrate))
     cancelled = at_work(1)
     cancelled.happens(*decide(cancelled.state, rq.Cancel("b"), cancelled.now))
     assert "is cancelled" in refusal(cancelled)

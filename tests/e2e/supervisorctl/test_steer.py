@@ -200,5 +200,5 @@ def test_integrate_when_nothing_is_done(e2e: E2e, at_work: str) -> None:
     """
     refused = e2e.run('supervisorctl integrate "$batch"', comment="too early")
     expect(refused).to_have_exit_code(4).stderr.to_contain(
-        f"nothing of batch {at_work} is done yet", f"supervisorctl follow {at_work}"
+        f"batch {at_work} has no finished work yet", f"supervisorctl follow {at_work}"
     )
