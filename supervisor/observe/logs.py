@@ -1,7 +1,7 @@
-"""One pipeline for all that is logged: readable on a terminal, JSON elsewhere, native fields in the systemd journal.
+"""Logging: readable on a terminal, native fields in the systemd journal, JSON elsewhere.
 
-`journalctl BATCH=k3f9x JOB=k3f9x.3` finds what was said of one job. The journal is spoken to in its own protocol: one
-datagram an entry, `FIELD=value` lines, or a length where a value has several lines.
+`journalctl BATCH=k3f9x JOB=k3f9x.3` finds the entries of one job. Entries use the journal's native protocol: one
+datagram for each entry, with `FIELD=value` lines, or a length before a value of several lines.
 """
 
 import json
@@ -23,10 +23,10 @@ from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
 from supervisor.model.state import State
 
 JOURNAL = Path("/run/systemd/journal/socket")
-#: a datagram has a largest size; who wants more reads the events
+#: limit of a field, because datagrams have a maximum size; the events have the full values
 FIELD_BYTES = 16_384
 _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
-_UNTOLD = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools", "jobs"}
+_OMITTED = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools", "jobs"}
 
 
 class Format(StrEnum):
@@ -37,7 +37,7 @@ class Format(StrEnum):
 
 
 def set_up(form: Format = Format.AUTO, *, journal: Path = JOURNAL) -> None:
-    """Once, at the start of the daemon."""
+    """Configure logging. Call it once, at the start of the daemon."""
     if form is Format.AUTO:
         form = _fitting()
     head: list[Processor] = [
@@ -56,10 +56,10 @@ def set_up(form: Format = Format.AUTO, *, journal: Path = JOURNAL) -> None:
 
 
 def narrate(state: State, events: Iterable[Event]) -> None:
-    """For `Loop.watch`: what has happened, in the log too."""
+    """Log each event. For `Loop.watch`."""
     log = structlog.get_logger()
     for event in events:
-        told = {name: getattr(event, name) for name in event.__dataclass_fields__ if name not in _UNTOLD}
+        told = {name: getattr(event, name) for name in event.__dataclass_fields__ if name not in _OMITTED}
         log.info(event.kind, **_whose(event, state), **{name: value for name, value in told.items() if value != ""})
 
 
@@ -77,7 +77,7 @@ def _whose(event: Event, state: State) -> dict[str, Any]:
 
 
 def _fitting() -> Format:
-    """As systemd says: it names the stream that stderr would have to be."""
+    """The format for stderr: systemd sets JOURNAL_STREAM to the stream that it connected to the journal."""
     try:
         status = os.fstat(sys.stderr.fileno())
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def _tail(form: Format) -> list[Processor]:
 
 
 def _as_fields(logger: WrappedLogger, method: str, event: EventDict) -> tuple[tuple[bytes], dict[str, Any]]:
-    """MESSAGE for a reader, and every value as a field of its own for a search."""
+    """MESSAGE for readers, and each value as a field for searches."""
     said = str(event.pop("event", ""))
     level = str(event.pop("level", method))
     event.pop("timestamp", None)  # the journal has its own
@@ -124,7 +124,7 @@ def _field(name: str, value: object) -> bytes:
 
 
 class _Journal:
-    """Where entries go. What it does not take is dropped: a log must not hold up the daemon."""
+    """Sends entries to the journal. Entries that it does not accept are lost: logging must not block the daemon."""
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
@@ -137,7 +137,7 @@ class _Journal:
 
 
 class _Foreign(logging.Handler):
-    """What libraries log goes the same way."""
+    """Passes the log records of libraries to the same pipeline."""
 
     def emit(self, record: logging.LogRecord) -> None:
         said: Mapping[str, Any] = {"logger": record.name, "exc_info": record.exc_info}

@@ -1,6 +1,6 @@
-"""The report of a batch as values: what `supervisorctl report` shows as text, as a page and as JSON.
+"""The report of a batch as values, which `supervisorctl report` shows as text, as a page and as JSON.
 
-Times are RFC 3339, durations seconds. What agents wrote is bounded and printable, but still their word.
+Times are RFC 3339, durations are seconds. Texts by agents are bounded and printable, but not verified.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from supervisor.observe.snapshot import SCHEMA_VERSION, View
 
 
 class Standing(StrEnum):
-    """What came of a job, or how it stands: each job has one of these, so they add up to the batch."""
+    """The result or the current state of a job. Each job has exactly one, so the counts add up to the batch."""
 
     FIXED = "fixed"
     IMPROVED = "improved"
-    #: its test passed only some of the times that it was run again
+    #: its test passed only some of the verification runs
     FLAKY = "flaky"
     BLOCKED = "blocked"
     FAILED = "failed"
@@ -47,16 +47,16 @@ class BatchFacts:
     author: str
     created_at: str
     finished_at: str | None
-    #: from its submission to its end, or until now
+    #: from submission to the end, or until now
     seconds: float
     pull_request: str = ""
-    #: why it started no more agents
+    #: why it launches no more agents
     stopped: str = ""
-    #: what the last partial integration came to
+    #: the result of the last partial integration
     so_far: SoFar | None = None
-    #: the branch that it was submitted from
+    #: the branch that was checked out at submission
     submitted_from: str = ""
-    #: what one job had: a function, case, file or class
+    #: the unit of one job: a function, case, file or class
     per: str = "function"
 
 
@@ -65,7 +65,7 @@ class Tokens:
     input: int = 0
     output: int = 0
     cached: int = 0
-    #: of the input, output and cache together, for each test that is fixed or improved; None: there is none
+    #: input, output and cached tokens together, for each test fixed or improved; None: no such test
     per_success: int | None = None
 
 
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What clean runs by the machine showed."""
+    """The verification: what clean runs by the daemon showed."""
 
     verdict: str
     reason: str = ""
@@ -107,7 +107,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Seconds: before its agents started, at work, and all else: for a person, collection, verification."""
+    """Seconds: before agents started, at work, and the rest (waiting for a person, collection, verification)."""
 
     queued: float = 0.0
     worked: float = 0.0
@@ -119,32 +119,32 @@ class JobReport:
     id: str
     test: str
     standing: str
-    #: of a failure
+    #: why it failed; "": it did not
     cause: str
     detail: str
-    #: the agent's words, as Markdown
+    #: by the agent, as Markdown
     summary: str
-    #: which attempt said so; 0: nothing is kept
+    #: the attempt that wrote the summary; 0: nothing is kept
     told_in: int
     changes: tuple[Change, ...]
-    #: of the agent's own, under `ref`
+    #: the number of the agent's own commits, which are under `ref`
     commits: int
     head: str
     ref: str
-    #: "" until it is known
+    #: its fate; "": not known yet
     ledger: str
     ledger_detail: str
-    #: on the branch
+    #: its commits on the branch
     merged: tuple[str, ...]
     verification: Checked
-    #: sentences about what no machine can decide, to be read first
+    #: sentences about what a machine can't decide; a reviewer reads them first
     doubts: tuple[str, ...]
     evidence: Evidence | None
     runs: tuple[Run, ...]
     artifacts: tuple[str, ...]
     excerpt: tuple[str, ...]
     attempts: tuple[Try, ...]
-    #: the last one's
+    #: of the last attempt
     agent: str
     tokens: Tokens
     tool_calls: int
@@ -154,7 +154,7 @@ class JobReport:
 
 @dataclass(frozen=True, slots=True)
 class Escalated:
-    """The same thing, as often as agents said it."""
+    """Escalations with the same title, counted."""
 
     kind: str
     title: str
@@ -192,28 +192,28 @@ class Report:
     failures: tuple[Failure, ...]
     ledger: Mapping[str, int]
     tokens: Tokens
-    #: how often providers said no, by the reason: limit, overload, login
+    #: how often model providers refused to serve agents, by reason: limit, overload, login, credit
     hindrances: Mapping[str, int]
     escalations: tuple[Escalated, ...]
     slowest: tuple[Slow, ...]
-    #: what went wrong with the integration, and did not stop it
+    #: problems that did not stop the integration
     problems: tuple[str, ...]
     #: commands that show the branch
     review: tuple[str, ...]
-    #: sentences
+    #: what to do next, in sentences
     next: tuple[str, ...]
     jobs: tuple[JobReport, ...]
-    #: the agent that was asked for judgement; it is none of the jobs
+    #: the integrator's job, which is not among `jobs`
     integrator: JobReport | None = None
-    #: about the branch: what it stands on, what it was proved by, what can't be taken back alone
+    #: about the branch: its base, the tests that prove it, fixes that can't be reverted alone
     notes: tuple[str, ...] = ()
-    #: fixed or improved, and not on the branch, by what became of it
+    #: jobs that are fixed or improved but not on the branch, by fate
     unmerged: Mapping[str, int] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     @property
     def doubtful(self) -> tuple[JobReport, ...]:
-        """Those that a reviewer looks at first: what is on the branch before what is not."""
+        """The jobs with doubts, which a reviewer reads first; those on the branch come first."""
         found = [job for job in self.jobs if job.doubts]
         return tuple(sorted(found, key=lambda job: not job.merged))
 
@@ -226,12 +226,12 @@ def as_data(report: Report) -> View:
     return data
 
 
-# --- what it is made from, beside the batch
+# --- the other inputs of a report
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the files of an attempt still tell."""
+    """What the files of an attempt contain, if they are still kept."""
 
     attempt: int
     outcome: Statement | None = None
@@ -241,7 +241,7 @@ class Kept:
 
 
 class AttemptFiles(Protocol):
-    """Reads what is kept of an attempt: bounded, without secrets. Blocking: for a thread."""
+    """Reads the kept files of an attempt: bounded, with secrets masked. It blocks, so call it in a thread."""
 
     def outcome(self, key: AttemptKey) -> Statement | None: ...
 
@@ -251,7 +251,7 @@ class AttemptFiles(Protocol):
 
 
 class NoFiles:
-    """Nothing is kept."""
+    """For a batch without kept files."""
 
     def outcome(self, key: AttemptKey) -> Statement | None:
         return None
@@ -271,7 +271,7 @@ class JobHistory:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What only the events tell."""
+    """What is known only from the events."""
 
     jobs: Mapping[int, JobHistory] = field(default_factory=dict)
     hindrances: Mapping[str, int] = field(default_factory=dict)

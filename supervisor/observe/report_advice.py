@@ -1,4 +1,4 @@
-"""What to do next: sentences that follow from the numbers, each with the command that does it."""
+"""Advice on what to do next: sentences that follow from the report, each with its command."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _SUCCESSES = (Standing.FIXED, Standing.IMPROVED)
 
 
 def review(batch: BatchFacts, jobs: Sequence[JobReport]) -> tuple[str, ...]:
-    """In the order in which a reviewer looks: first what no machine could decide."""
+    """Commands for the reviewer, in order: first the commits with doubts."""
     if not (branch := batch.branch or _branch_so_far(batch)):
         return ()
     there, span = shlex.quote(batch.repo), f"{batch.base[:12]}..{shlex.quote(branch)}"
@@ -31,8 +31,8 @@ def next_steps(
 ) -> Iterator[str]:
     yield from _review(batch, history)
     if doubtful := [job for job in jobs if job.doubts]:
-        yield f"Look first at what no machine could decide, in {_count(len(doubtful), 'job')}: {_named(doubtful)}."
-    yield from (f"Mend this: {problem}." for problem in dict.fromkeys(p.rstrip(".") for p in history.problems))
+        yield f"First read the doubts about {_count(len(doubtful), 'job')}: {_named(doubtful)}."
+    yield from (f"Fix this: {problem}." for problem in dict.fromkeys(p.rstrip(".") for p in history.problems))
     yield from _people(escalations, jobs, history)
     yield from _work(batch, jobs)
 
@@ -42,7 +42,7 @@ def _review(batch: BatchFacts, history: History) -> Iterator[str]:
         yield f"It is not over: `supervisorctl follow {batch.id}` shows its progress."
         if branch := _branch_so_far(batch):
             where = batch.so_far.pull_request if batch.so_far is not None else ""
-            yield f"Review what is done so far: {where or f'the branch {branch}'}."
+            yield f"Review the jobs that are over: {where or f'the branch {branch}'}."
     if batch.pull_request:
         yield f"Review {batch.pull_request}."
     elif batch.branch:
@@ -50,21 +50,21 @@ def _review(batch: BatchFacts, history: History) -> Iterator[str]:
 
 
 def alone(notes: Sequence[str]) -> str:
-    """What was tried: each commit of a fix was taken back from the whole, and the rest merged."""
+    """Which fixes can be reverted alone: each fix was reverted from the finished branch and the result tested."""
     held = sum(note.startswith(HELD_BACK) for note in notes)
     if not held:
         return "each fix of the implementation can be reverted alone"
     which = "one fix of the implementation" if held == 1 else f"{held} fixes of the implementation"
-    return f"{which} can't be reverted alone, each other one can"
+    return f"{which} can't be reverted alone; all others can"
 
 
 def _branch_so_far(batch: BatchFacts) -> str:
-    """Until the batch is over: then all of it is elsewhere, or nothing."""
+    """The branch of the last partial integration; "" once the batch is over."""
     return batch.so_far.branch if batch.so_far is not None and batch.finished_at is None else ""
 
 
 def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history: History) -> Iterator[str]:
-    """What only a person can do."""
+    """Steps that only a person can take."""
     if blockers := [each for each in escalations if each.is_blocker]:
         yield f"Look at {_count(len(blockers), 'blocker')} first: {_line(blockers[0].title)}."
     elif escalations:
@@ -74,33 +74,32 @@ def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history
     if history.hindrances.get(Hindrance.LOGIN):
         yield "Log the agents in again: their provider refused them."
     if history.hindrances.get(Hindrance.CREDIT):
-        yield "Top up the credit of the agents: their provider wants to be paid."
+        yield "Top up the agents' account: their provider reports that there is no credit left."
     if limits := history.hindrances.get(Hindrance.LIMIT):
-        yield f"Take fewer slots, or a later window: the provider's limit stopped agents {_times(limits)}."
+        yield f"Use fewer slots or another window: the provider's limit stopped agents {_times(limits)}."
 
 
 def _work(batch: BatchFacts, jobs: Sequence[JobReport]) -> Iterator[str]:
-    """What became of work, and what to run again."""
+    """Steps for work that is not merged, and for jobs to retry."""
     conflicts = [job for job in jobs if job.ledger == "conflict"]
     if conflicts:
         count = _count(len(conflicts), "conflict")
-        yield f"Resolve {count}: {_named(conflicts)}. The work is there: `supervisorctl work {batch.id}`."
+        yield f"Resolve {count}: {_named(conflicts)}. The work is kept: `supervisorctl work {batch.id}`."
     if rejected := [job for job in jobs if job.ledger == "rejected" and job.standing in _SUCCESSES]:
-        held, work = "held" if len(rejected) > 1 else "holds", f"`supervisorctl work {batch.id}`"
-        fixes = _count(len(rejected), "fix", "fixes")
-        yield f"See why {fixes} that {held} alone may not go in: {_named(rejected)}. The work is there: {work}."
+        fixes, work = _count(len(rejected), "verified change"), f"`supervisorctl work {batch.id}`"
+        yield f"See why the integration rejected {fixes}: {_named(rejected)}. The work is kept: {work}."
     if flaky := _of(jobs, Standing.FLAKY):
-        yield f"Look at what makes {_count(len(flaky), 'test')} flaky: {_named(flaky)}."
+        yield f"Find out why {_count(len(flaky), 'test is', 'tests are')} flaky: {_named(flaky)}."
     if failed := _of(jobs, Standing.FAILED):
         yield _again(batch, failed, "failed")
     if unstarted := _of(jobs, Standing.NEVER_STARTED):
         yield _again(batch, unstarted, "never started")
     if rescued := [job for job in jobs if job.ledger == "rescued"]:
-        yield f"See what was rescued of {_named(rescued)}, and not merged: `supervisorctl work {batch.id}`."
+        yield f"Look at the unmerged work that was rescued from {_named(rescued)}: `supervisorctl work {batch.id}`."
 
 
 def _again(batch: BatchFacts, jobs: Sequence[JobReport], what: str) -> str:
-    """An open batch takes its jobs again; once it is over, they are a batch of their own."""
+    """The command to retry them: in the same batch while it is open, otherwise as a new batch."""
     target = jobs[0].id if len(jobs) == 1 else batch.id
     return f"Retry what {what}: `supervisorctl retry {target}`."
 

@@ -1,4 +1,4 @@
-"""What runs have shown of a job's claim, in a line for its reader."""
+"""The evidence on a job's claim, in one line."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,11 +8,11 @@ MOST_NAMED = 3
 
 
 def told(evidence: Evidence | None) -> str:
-    """`reaches 26 lines (26 before); catches 7 of 7 faults; needs tool.py`; "" where nothing was tried."""
+    """`reaches 26 lines (26 before); catches 7 of 7 faults; needs tool.py`; "" if there is none."""
     if evidence is None:
         return ""
     parts = (*_reach(evidence.reach), *_strength(evidence.strength), *_necessity(evidence.necessity))
-    apart = "passes alone, and not with the rest of its file" if evidence.together is False else ""
+    apart = "passes alone, but fails with the rest of its file" if evidence.together is False else ""
     return "; ".join(part for part in (*parts, apart) if part)
 
 

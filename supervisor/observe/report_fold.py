@@ -1,4 +1,4 @@
-"""Makes the report of a batch from the batch, its history, and what is kept of its attempts. Pure, but for `kept`."""
+"""Folds a batch, its history and its attempts' kept files into a report. Pure, except `kept`."""
 
 import re
 from collections import Counter
@@ -37,9 +37,9 @@ MOST_TEXT = 4_000
 MOST_TITLE = 300
 MOST_NAMED = 20
 SLOWEST = 5
-#: Jobs whose log is quoted: those that want to be looked at come first.
+#: maximum number of jobs whose log is quoted; those that need a look come first
 MOST_EXCERPTS = 300
-#: In the order in which they are read; whatever else comes after.
+#: kinds of escalations in reading order; other kinds follow
 KINDS = ("BLOCKER", "UNCAUGHT_BUG", "HARNESS_DEFECT", "SHARED_PATTERN")
 
 _SUCCESSES = (Standing.FIXED, Standing.IMPROVED)
@@ -49,7 +49,7 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\b0x[0-9a-f]+\b|\b[0-9a-f]{7,40}\b|\d
 
 
 def kept(files: AttemptFiles, batch: Batch) -> dict[int, Kept]:
-    """What is kept of each job's attempts. Blocking. The last attempt that published is the one that is heard."""
+    """The kept files of each job's last attempt that published, and the end of the last attempt's log. It blocks."""
     found: dict[int, Kept] = {}
     jobs = sorted(batch.begun(), key=lambda job: job.number)
     for job in jobs:
@@ -100,7 +100,7 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
 
 
 def standing(batch: Batch, job: Job) -> Standing:
-    """Cases: cancelled, with or without an agent; at work; waiting; over, where a flaky one is not called failed."""
+    """The standing of a job. A job without any attempt never started, rather than being cancelled."""
     match job.state:
         case JobState.CANCELLED:
             return Standing.CANCELLED if job.attempts else Standing.NEVER_STARTED
@@ -173,24 +173,24 @@ def _ref(batch: Batch, job: Job, heard: Kept) -> str:
 
 
 def _cause(job: Job) -> str:
-    """Why it failed, in words that are the same for all that failed alike."""
+    """Why it failed, in the same words for the same cause."""
     match job.verdict.verification, job.outcome:
         case "refused", _:
             return f"refused: {job.verdict.reason.partition(':')[0]}"
         case "unverified", _:
-            return "the fix did not hold when the test was run again"
+            return "the fix failed its verification"
         case _, Outcome.TIMED_OUT:
             return "ran out of time"
         case _, Outcome.STALLED:
             return "its agent did nothing for too long"
         case _, Outcome.LOST:
-            return "its agent went away without publishing"
+            return "its agent ended without publishing"
     line = " ".join(_VARYING.sub("…", job.detail).split())
     return _cut(line, 100) or "gave no reason"
 
 
 def _known(batch: Batch, job: Job) -> JobHistory:
-    """What the job itself tells of its time, where there are no events."""
+    """A job's history from the job alone, if there are no events."""
     if job.times.launched is None:
         return JobHistory()
     worked = (job.times.published or job.times.ended or job.times.launched) - job.times.launched
@@ -229,7 +229,7 @@ def _unmerged(jobs: Iterable[JobReport]) -> dict[str, int]:
 
 
 def _failures(jobs: Iterable[JobReport]) -> tuple[Failure, ...]:
-    """The commonest cause first."""
+    """The failures by cause, the most frequent first."""
     alike: dict[str, list[str]] = {}
     for job in jobs:
         if job.cause:
@@ -244,7 +244,7 @@ def _slowest(jobs: Sequence[JobReport]) -> tuple[Slow, ...]:
 
 
 def _escalated(batch: Batch, files: Mapping[int, Kept]) -> Iterator[Escalated]:
-    """Blockers first, then what most agents say. The same title is the same thing."""
+    """Escalations grouped by title: blockers first, then those of the most jobs."""
     groups: dict[tuple[str, str], list[tuple[str, Escalation]]] = {}
     for number, heard in sorted(files.items()):
         for escalation in _escalations(heard.outcome):
@@ -266,7 +266,7 @@ def _escalated(batch: Batch, files: Mapping[int, Kept]) -> Iterator[Escalated]:
 
 
 def _escalations(told: Statement | None) -> Iterator[Escalation]:
-    """An agent that is blocked and does not escalate it says so all the same."""
+    """An agent's escalations. If it is blocked and does not escalate that, it counts as a blocker."""
     if told is None:
         return
     yield from told.escalations

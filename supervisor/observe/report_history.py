@@ -1,4 +1,4 @@
-"""What the events of one batch tell: the batch itself once it has left memory, and where its time went."""
+"""Folding the events of one batch: into the batch, after it has left memory, and into how its time was spent."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from supervisor.model.state import State
 from supervisor.observe.report import History, JobHistory, Spent, Try
 from supervisor.observe.snapshot import rfc3339
 
-#: how an attempt's work ends, in a word
+#: how an attempt ended, in a word
 _ENDS: dict[type[ev.Event], str] = {
     ev.WorkPublished: "published",
     ev.AgentVanished: "vanished",
@@ -26,7 +26,7 @@ _ENDS: dict[type[ev.Event], str] = {
 
 
 def rebuilt(batch: str, events: Iterable[ev.Event]) -> Batch:
-    """A batch as it was when it was sealed: its own events make it again, whatever went on beside it."""
+    """Rebuild a batch as it was when it was sealed, from its own events alone."""
     state = State("")
     for event in events:
         if isinstance(event, ev.BatchSealed):
@@ -38,7 +38,7 @@ def rebuilt(batch: str, events: Iterable[ev.Event]) -> Batch:
 
 
 def history(events: Sequence[ev.Event], now: float) -> History:
-    """Intervals that are open last until now."""
+    """The history of a batch. Open intervals last until now."""
     clocks: dict[int, _Clock] = {}
     hindrances: Counter[str] = Counter()
     created = next((event.at for event in events if isinstance(event, ev.BatchSubmitted)), now)
@@ -63,10 +63,10 @@ def history(events: Sequence[ev.Event], now: float) -> History:
 
 @dataclass(slots=True)
 class _Clock:
-    """Of one job."""
+    """Measures how long one job waited and worked."""
 
     created: float
-    #: since when it waits for an agent; since when one works on it
+    #: since when it has been waiting for an agent, and since when an agent has been working on it
     waiting_from: float | None
     working_from: float | None = None
     over_at: float | None = None
@@ -75,7 +75,7 @@ class _Clock:
     tries: list[Try] = field(default_factory=list)
 
     def take(self, event: ev.JobEvent) -> None:
-        """Cases: a launch; a person is asked, and answers; the end of an attempt, of a wait, of the job."""
+        """Cases: a launch; a question to a person, and the answer; a requeue; the end of the job or an attempt."""
         match event:
             case ev.LaunchStarted():
                 self._stop(event.at)

@@ -1,8 +1,8 @@
-"""The report as one page that needs nothing else, and that nothing written by an agent can make do anything.
+"""The report as one self-contained page, safe against what agents wrote.
 
-Three locks, each enough: all values are escaped by the template; agents' Markdown is rendered without HTML and then
-cleaned down to plain formatting; the policy in the page's head allows its one style sheet by its hash, no script, no
-picture and no request to anywhere.
+Three defences, each sufficient alone: the template escapes all values; agents' Markdown is rendered without HTML and
+then sanitized to plain formatting; the page's content security policy allows its one style sheet by hash, and no
+scripts, no images and no requests.
 """
 
 import base64
@@ -24,12 +24,12 @@ TAGS = {
     *("p", "br", "hr", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
 }
-#: as they are read: what changed, what wants a person, what is under way, what is of no interest
+#: reading order: changes, jobs that need a person, jobs in progress, the rest
 ORDER = (
     *(Standing.FIXED, Standing.IMPROVED, Standing.BLOCKED, Standing.FAILED, Standing.FLAKY, Standing.PARKED),
     *(Standing.WORKING, Standing.WAITING, Standing.CLEAN, Standing.NEVER_STARTED, Standing.CANCELLED),
 )
-#: how much of these there is does not matter one by one
+#: standings whose jobs are listed without details
 LISTED = (Standing.WAITING, Standing.NEVER_STARTED)
 
 
@@ -45,7 +45,7 @@ def html(report: Report) -> str:
 
 
 def markdown(text: str) -> Markup:
-    """Agents' words, formatted; whatever is not plain formatting stays text or goes."""
+    """Render an agent's Markdown. Anything but plain formatting becomes text or is removed."""
     rendered = _markdown().render(text)
     return Markup(
         nh3.clean(rendered, tags=TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel=REL)
@@ -53,13 +53,13 @@ def markdown(text: str) -> Markup:
 
 
 def coded(sentence: str) -> Markup:
-    """What stands between backquotes as code."""
+    """Mark up text between backquotes as code."""
     parts = (escape(part) for part in sentence.split("`"))
     return Markup().join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def link(url: str) -> Markup:
-    """A link, if it leads to a web page; else its text."""
+    """A link if the URL is a web page's, otherwise its text."""
     if not url.startswith(("https://", "http://")):
         return escape(url)
     return Markup('<a href="{0}" rel="{1}">{0}</a>').format(url, REL)

@@ -1,11 +1,11 @@
-"""The report for a terminal: plain text, no colours, and nothing that a terminal would obey."""
+"""The report for a terminal: plain text without colours or control characters."""
 
 from collections.abc import Iterator, Mapping
 
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
 from supervisor.observe.report_evidence import told
 
-#: What is told job by job; of the others the number is enough.
+#: standings whose jobs are listed; the others are only counted
 TOLD = tuple(each for each in Standing if each not in (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED))
 MOST_JOBS = 50
 WIDTH = 116
@@ -39,7 +39,7 @@ def _head(report: Report) -> Iterator[str]:
         yield f"  stopped     {line(batch.stopped)}"
     yield f"  submitted   {report.submitted}: {_counts(report.counts)}"
     if report.unmerged:
-        yield f"  not merged  {_counts(report.unmerged)}, of what is fixed or improved"
+        yield f"  not merged  {_counts(report.unmerged)}, of the fixed and improved"
     if any(report.ledger.values()):
         yield f"  ledger      {_counts(report.ledger)}"
     if batch.branch:
@@ -109,7 +109,7 @@ def _job(job: JobReport) -> Iterator[str]:
 
 
 def verified(job: JobReport) -> str:
-    """`verified: failed before, passed 2 of 2 runs after`; "" where nothing was checked."""
+    """`verified: failed before, passed 2 of 2 runs after`; "" if nothing was checked."""
     checked = job.verification
     if not checked.verdict or (checked.verdict == "not-needed" and not checked.runs):
         return ""
@@ -121,7 +121,7 @@ def verified(job: JobReport) -> str:
 
 
 def line(value: str, most: int = WIDTH) -> str:
-    """Agents' words may hold anything: what is not printable is shown as such, and all of it on one line."""
+    """An agent's text on one line, with unprintable characters replaced."""
     told = "".join(char if char.isprintable() else "�" for char in " ".join(value.split()))
     return told if len(told) <= most else told[: most - 1] + "…"
 

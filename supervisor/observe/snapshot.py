@@ -1,4 +1,4 @@
-"""What can be seen of the state, as data for JSON: pure views, in the shapes that other programs rely on."""
+"""Views of the state as data for JSON: pure, in the shapes that other programs depend on."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ def jobs(batch: Batch, now: float) -> View:
 
 
 def job(batch: Batch, number: int, now: float) -> View:
-    """One job with all that is known of it."""
+    """One job with all its details."""
     known = batch.job(number)
     brought, claim = known.brought, known.verdict.outcome or known.brought.claim
     details = {"detail": known.detail, "claim": claim or None, "head": brought.head or None}
@@ -50,8 +50,10 @@ def job(batch: Batch, number: int, now: float) -> View:
 def queue(
     state: State, now: float, problems: Mapping[str, str] | None = None, strays: Mapping[str, str] | None = None
 ) -> View:
-    """All that is open, and what it runs on. `problems` are providers that can't be reached, and why; `strays` agents
-    of ours that nobody knows, and what to do about them."""
+    """The open batches and the pools.
+
+    `problems` maps providers that can't be reached to the reason; `strays` maps agents of this installation
+    without an attempt to a message about them."""
     batches = state.in_order()
     attention = [entry for batch in batches for entry in _attention(batch)]
     attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
@@ -68,7 +70,7 @@ def queue(
 
 
 def seal(batch: Batch) -> SealedBatch:
-    """What stays of a finished batch, as it is read from then on."""
+    """The summary that is kept of a finished batch."""
     ended = batch.finished_at or batch.created_at
     return SealedBatch(
         id=batch.id,
@@ -141,7 +143,7 @@ def row(batch: Batch, job: Job) -> View:
 
 
 def work_entry(batch: Batch, job: Job, each: Saved) -> View:
-    """What one attempt has brought home or left, and where it is."""
+    """The work of one attempt, and where it is."""
     agent = {"name": each.agent, "clone": each.clone or None, "reach": each.reach, "has": each.unsaved}
     return {
         "attempt": each.attempt,
@@ -154,13 +156,13 @@ def work_entry(batch: Batch, job: Job, each: Saved) -> View:
 
 
 def _outcome(job: Job) -> Outcome | None:
-    # A job that nothing had happened to was cancelled with its batch, without a word of its own.
+    # An untouched job is cancelled with its batch and has no outcome of its own.
     return Outcome.CANCELLED if job.state is JobState.CANCELLED else job.outcome
 
 
 def _outcomes(batch: Batch) -> dict[str, int]:
     found = Counter(_outcome(job) for job in batch.touched.values())
-    found[Outcome.CANCELLED] = batch.count(JobState.CANCELLED)  # also of those that nothing had happened to
+    found[Outcome.CANCELLED] = batch.count(JobState.CANCELLED)  # includes untouched jobs
     return {outcome.value: found[outcome] for outcome in Outcome}
 
 
@@ -174,12 +176,12 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 
 def _attention(batch: Batch) -> Iterator[View]:
-    """What waits for a person, or for the provider of a model."""
+    """What needs a person, or waits for the provider of a model."""
     for job in batch.begun():
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
         elif job.setbacks.hindrance not in ("", batch.stopped) and not job.state.is_over:
-            yield _entry(job.setbacks.hindrance, batch, job, job.detail or "its model's provider says no")
+            yield _entry(job.setbacks.hindrance, batch, job, job.detail or "its model's provider refuses to serve it")
     if batch.stopped:
         yield {"kind": "stopped", "batch": batch.id, "message": _stopped(batch)}
     for problem in _untold(batch):
@@ -189,19 +191,19 @@ def _attention(batch: Batch) -> Iterator[View]:
 def _stopped(batch: Batch) -> str:
     if batch.is_spent or batch.finished_at is not None:
         return batch.stop_detail
-    return f"{batch.stop_detail}: when that is settled, `supervisorctl resume {batch.id}`"
+    return f"{batch.stop_detail}: solve that, then run `supervisorctl resume {batch.id}`"
 
 
 def _so_far(batch: Batch) -> View | None:
-    """What partial integrations have made; `jobs` is how many were over then."""
-    if (made := batch.so_far) is None:
+    """The result of the last partial integration; `jobs` is the number of jobs that were over at its start."""
+    if (result := batch.so_far) is None:
         return None
-    offered = {"branch": made.branch or None, "pull_request": made.pull_request or None}
-    return {**offered, "jobs": made.jobs, "merged": made.merged}
+    offered = {"branch": result.branch or None, "pull_request": result.pull_request or None}
+    return {**offered, "jobs": result.jobs, "merged": result.merged}
 
 
 def _unlanded(batch: Batch) -> View | None:
-    """The branch of an integration that could not be made in the person's repository: where ours has it."""
+    """The ref, in the daemon's repository, of a branch that could not be created in the person's repository."""
     if not batch.branch_head or batch.branch:
         return None
     commits = sum(len(row.commits) for row in batch.ledger.values() if row.fate is Fate.MERGED)
@@ -210,9 +212,9 @@ def _unlanded(batch: Batch) -> View | None:
 
 
 def _untold(batch: Batch) -> Iterator[str]:
-    """What is wrong with a partial integration; of the last one the batch's problems tell."""
+    """The problems of a partial integration; those of the final one are in the batch's `problems`."""
     if batch.partial is not None and batch.partial.trouble:
-        yield f"what is done so far can't be integrated: {batch.partial.trouble}"
+        yield f"the partial integration failed and will be retried: {batch.partial.trouble}"
     if batch.so_far is not None and batch.finished_at is None:
         yield from batch.so_far.problems
 

@@ -1,7 +1,7 @@
-"""Events for those who follow them, from any sequence number on, without a gap or a repeat.
+"""A stream of events from any sequence number on, without gaps or duplicates.
 
-A follower reads the journal, which is the only place events come from; the loop's commits merely wake it up. So
-nothing is queued for anybody: one that is slow, or was away, catches up from the journal, a bounded piece at a time.
+A follower reads only the journal; the loop's commits merely wake it up. So there are no queues for followers: a
+slow or disconnected one catches up from the journal, in pieces of bounded size.
 """
 
 from collections import Counter
@@ -31,20 +31,20 @@ class Stream:
         self._is_closed = False
 
     def notify(self, state: State, events: Iterable[Event]) -> None:
-        """For `Loop.watch`: something was written."""
+        """Wake the followers: events were written. For `Loop.watch`."""
         self._wake()
 
     def close(self) -> None:
-        """End all that follow."""
+        """End all followers."""
         self._is_closed = True
         self._wake()
 
     async def follow(
         self, after: int = 0, *, batch: str = "", job: int | None = None, idle_seconds: float = 15.0
     ) -> AsyncIterator[list[Record]]:
-        """Pieces of what was and will be written after a sequence number; an empty one whenever nothing happens."""
+        """Past and future events after a sequence number, in pieces; an empty one after `idle_seconds` of silence."""
         while not self._is_closed:
-            written = self._written  # before reading: what is written meanwhile is not missed
+            written = self._written  # before reading, so that a concurrent write is not missed
             if piece := await self._journal.read(after, limit=PIECE, batch=batch, job=job):
                 after = piece[-1].seq
                 yield piece
@@ -63,7 +63,7 @@ async def _happens(event: anyio.Event, within: float) -> bool:
 
 
 def as_data(record: Record) -> dict[str, Any]:
-    """An event for JSON. What is as long as its batch is told by its numbers."""
+    """An event for JSON. Values as long as the batch become counts."""
     event = record.event
     data: dict[str, Any] = {
         "seq": record.seq,
@@ -80,7 +80,7 @@ def as_data(record: Record) -> dict[str, Any]:
 
 
 def _told(name: str, value: Any) -> dict[str, Any]:
-    """Cases: the tests of a batch, its profile, a ledger, evidence, a time, pools, and plain values."""
+    """Cases: the tests of a batch, its profile, a ledger, evidence, times, pools, and plain values."""
     if name == "tests":
         return {"jobs": len(value)}
     if isinstance(value, Profile):

@@ -1,4 +1,4 @@
-"""Work that is on no branch of a person's: where it is, why it is not merged, and how to have it. Pure."""
+"""Work that is not on a branch in a person's repository: where it is, why it is not merged, how to get it. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from supervisor.observe.snapshot import View, summary, work_entry
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The work of one attempt, or a batch's branch that could not be made."""
+    """The work of one attempt, or a batch's branch that could not be created."""
 
-    #: of a job, or of a batch
+    #: the id of a job or a batch
     id: str
-    #: 0: of a batch
+    #: 0 for a batch
     attempt: int
     view: View
-    #: what it is called in a person's repository, unless they say otherwise
+    #: the default name of its branch in a person's repository
     branch: str
 
     @property
@@ -28,7 +28,7 @@ class Piece:
 
 
 def pieces(batch: Batch, job: int | None = None) -> list[Piece]:
-    """The newest attempt of each job first: the others have its number in their name."""
+    """The pieces of a batch or a job, newest attempt first; branches of older attempts have the attempt's number."""
     found = list(_unlanded(summary(batch))) if job is None else []
     wanted = batch.begun() if job is None else (batch.job(job),)
     for each in sorted(wanted, key=lambda each: each.number):
@@ -37,7 +37,7 @@ def pieces(batch: Batch, job: int | None = None) -> list[Piece]:
 
 
 def sealed_pieces(batch: View, jobs: View, job: int | None = None) -> list[Piece]:
-    """The same of what was written down of a batch when it was sealed, where its events are not kept any more."""
+    """The pieces of a sealed batch from its summary, for when its events are not kept any more."""
     found = list(_unlanded(batch)) if job is None else []
     for number, row in enumerate(jobs["rows"], 1):
         if job in (None, number):
@@ -46,12 +46,12 @@ def sealed_pieces(batch: View, jobs: View, job: int | None = None) -> list[Piece
 
 
 def branch_of(job: str, older_attempt: int = 0) -> str:
-    """Where a piece of work is brought; only the newest of a job needs no number."""
+    """The branch for a piece of work; only the newest one of a job has no number."""
     return f"supervisor/work/{job}" + (f"-{older_attempt}" if older_attempt else "")
 
 
 def _of_row(row: View) -> Iterator[Piece]:
-    """A batch that an older version sealed tells nothing of its work."""
+    """The pieces of one job. Summaries by older versions have no `work`."""
     merged = row["ledger"] in {fate.value for fate in ON_BRANCH}
     left = [each for each in row.get("work", ()) if each["agent"] or each["rescued"] or not merged]
     for number, each in enumerate(reversed(left)):
@@ -67,7 +67,7 @@ def _of(batch: Batch, job: Job) -> Iterator[Piece]:
     name = batch.job_id(job.number)
     left = [each for each in all_of_it if each.unsaved or not (merged and each.head == job.brought.head)]
     if job.number == INTEGRATOR:
-        left = [each for each in left if each.rescued]  # what it published became the branch, or was refused for it
+        left = [each for each in left if each.rescued]  # published work became the branch or was refused
     for number, each in enumerate(reversed(left)):
         own = each.head == job.brought.head or row is None
         view: View = {
@@ -85,7 +85,7 @@ def _why(job: Job, each: Saved, ledger: str) -> str:
     if each.rescued:
         return f"rescued, not published{f': {job.detail}' if job.detail else ''}"
     if each.head != job.brought.head:
-        return "a later attempt took its place"
+        return "a later attempt replaced it"
     if ledger:
         return ledger
     if job.verdict.verification in UNPROVEN:
@@ -94,7 +94,7 @@ def _why(job: Job, each: Saved, ledger: str) -> str:
 
 
 def _unlanded(batch: View) -> Iterator[Piece]:
-    """The branch of an integration that is only in the daemon's own repository."""
+    """A batch's branch that exists only in the daemon's repository."""
     if (found := batch.get("unlanded")) is None:
         return
     why = "; ".join(batch["problems"])

@@ -84,7 +84,7 @@ def test_failures_are_told_by_their_cause() -> None:
     causes = {failure.cause: failure.jobs for failure in a_night().report().failures}
     assert causes == {
         "refused: skip": ("b.6",),
-        "its agent went away without publishing": ("b.7",),
+        "its agent ended without publishing": ("b.7",),
         "ran out of time": ("b.8",),
     }
 
@@ -147,8 +147,8 @@ def test_the_same_escalation_is_told_once_and_blockers_come_first() -> None:
 def test_the_next_steps_follow_from_the_numbers() -> None:
     steps = a_night().report().next
     assert steps[0] == "Review https://github.example/shop/pull/7."
-    assert steps[1] == "Look first at what no machine could decide, in 1 job: b.1."
-    assert steps[2] == "Mend this: the push was slow."
+    assert steps[1] == "First read the doubts about 1 job: b.1."
+    assert steps[2] == "Fix this: the push was slow."
     assert "Look at 1 blocker first: There is no network here." in steps
     assert any(step.startswith("Resolve 1 conflict: b.2.") for step in steps)
     assert "Retry what never started: `supervisorctl retry b.10`." in steps
@@ -166,18 +166,18 @@ def test_a_fix_that_is_not_on_the_branch_is_counted_as_such() -> None:
     """In the head, in what to do next, and in the title of a pull request."""
     report = a_night().report()
     assert report.unmerged == {"conflict": 1}
-    assert "not merged  1 conflict, of what is fixed or improved" in text(report)
+    assert "not merged  1 conflict, of the fixed and improved" in text(report)
     batch = rebuilt(BATCH, a_night().events)
     rejected = replace(batch, ledger=batch.ledger.set(FIXED, LedgerRow(Fate.REJECTED, "breaks t.py::test_x")))
     steps = bare(rejected).next
-    assert any(step.startswith("See why 1 fix that holds alone may not go in: b.1.") for step in steps)
+    assert any(step.startswith("See why the integration rejected 1 verified change: b.1.") for step in steps)
 
 
 def test_doubts_come_first_in_what_a_reviewer_reads() -> None:
     told = integrated(a_night(), doubts=("`x = 2` is missing",))
     assert [job.id for job in told.doubtful] == ["b.1"]
     assert told.review[0].endswith(f"show {ON_BRANCH[:12]}")
-    assert any(step.startswith("Look first at what no machine could decide, in 1 job: b.1") for step in told.next)
+    assert any(step.startswith("First read the doubts about 1 job: b.1") for step in told.next)
     shown = text(told)
     assert shown.index("LOOK FIRST") < shown.index("PROBLEMS") < shown.index("REVIEW")
     assert "`x = 2` is missing" in html(told)
@@ -189,7 +189,7 @@ def test_that_each_fix_can_be_reverted_alone_is_said_only_where_it_was_seen() ->
     night = a_night()
     assert "can be reverted alone" in body(integrated(night))
     held = body(integrated(night, notes=(f"{HELD_BACK} {ON_BRANCH[:12]} ([FIX_IMPL] x): app.py",)))
-    assert "one fix of the implementation can't be reverted alone, each other one can" in held
+    assert "one fix of the implementation can't be reverted alone; all others can" in held
     assert "### About the branch" in held
 
 
