@@ -25,7 +25,7 @@ class Escalation:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    __test__: ClassVar[bool] = False  # for pytest: this is no test
+    __test__: ClassVar[bool] = False  # tells pytest not to collect this class
 
     name: str
     description: str = ""

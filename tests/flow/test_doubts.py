@@ -261,8 +261,8 @@ def test_files_that_are_gone_or_can_be_run_now_are_doubts() -> None:
 
     assert of(FileChange("README.md", "x", None)) == [Doubt("README.md is deleted")]
     assert of(FileChange("app/old.py", "x", None)) == [Doubt("app/old.py is deleted", "necessity")]
-    assert of(FileChange("bin/new", None, "x", FILE, EXECUTABLE)) == [Doubt("bin/new can be run now", "necessity")]
-    assert of(FileChange("app/x.dat", None, "a\0b")) == [Doubt("app/x.dat is no text, and can't be reviewed")]
+    assert of(FileChange("bin/new", None, "x", FILE, EXECUTABLE)) == [Doubt("bin/new became executable", "necessity")]
+    assert of(FileChange("app/x.dat", None, "a\0b")) == [Doubt("app/x.dat is not text and can't be reviewed")]
     assert of(FileChange("tests/expected.txt", "1\n2\n", "1\n3\n")) == [
         Doubt("tests/expected.txt: says '3' where it said '2'")
     ]

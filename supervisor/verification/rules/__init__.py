@@ -1,1 +1,1 @@
-"""What an agent may not do, what a reviewer should look at, and how both are read from source. Pure."""
+"""The policy for agents' work and the doubts for reviewers, both read from source. Pure."""

@@ -1,6 +1,6 @@
-"""Answers that an implementation knows by heart: what a test gives is compared, or what it expects is written out.
+"""Hard-coded answers: an implementation that compares with a test's inputs, or returns its expected values.
 
-Nothing here is certain: each is a doubt.
+Nothing here is certain, so each finding is a doubt.
 """
 
 import ast
@@ -14,13 +14,13 @@ from supervisor.verification.rules.judged import Doubt, FileChange
 from supervisor.verification.rules.names import FUNCTIONS, literal
 from supervisor.verification.rules.testcode import Unreadable, parse
 
-#: what is written everywhere
+#: values too common to be suspicious
 _COMMON = set(map(repr, ("", 0, 1, -1, 2, None, True, False, (), [], 0.0, 1.0, " ", "\n", ",", ".", "/", "-")))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The values that a test writes out: what it gives, and what it expects."""
+    """The literal values of a test: its inputs and its expected values."""
 
     values: frozenset[str] = frozenset()
 
@@ -30,7 +30,7 @@ class Asked:
 
 
 def asked(text: str, test: str) -> Asked:
-    """Of the test, or of the whole file where it can't be found; words of a line, and lines of a text, are values."""
+    """The values of the test, or of the whole file if the test is not found; words and lines of a text are values."""
     try:
         tree = parse(text)
     except Unreadable:
@@ -46,19 +46,19 @@ def asked(text: str, test: str) -> Asked:
             values |= set(_forms(value[0]))
         elif isinstance(node, ast.Call):
             line = _line_of(node)
-            # also without the command, and without what comes before the command
+            # every tail of the command line: without the program, and without what precedes it
             values |= {form for start in range(len(line) - 1) for form in _forms(line[start:])}
     return Asked(frozenset(values))
 
 
 def _line_of(call: ast.Call) -> list[object]:
-    """What a program is given, word by word, where more than one is."""
+    """The arguments of a program, if there are at least two."""
     given = [value[0] for each in call.args if (value := literal(each)) is not None]
     return given if len(given) > 1 else []
 
 
 def _forms(value: object) -> Iterator[str]:
-    """A value as code may write it: a list as a tuple or a text, a text without its line's end, or as a number."""
+    """The forms in which code may write a value: a list as a tuple or text, a text as a number or without newline."""
     yield repr(value)
     if isinstance(value, list | tuple):
         yield from (repr(list(value)), repr(tuple(value)), repr(str(value)), repr(str(list(value))))
@@ -75,7 +75,7 @@ def _forms(value: object) -> Iterator[str]:
 
 
 def answer_doubts(change: FileChange, known: Asked) -> Iterator[Doubt]:
-    """Of one file of the implementation."""
+    """The doubts about one file of the implementation."""
     try:
         before, after = parse(change.before or ""), parse(change.after or "")
     except Unreadable:
@@ -92,7 +92,7 @@ def _by_heart(path: str, before: ast.Module, after: ast.Module, known: Asked) ->
         if shapes[_shape(node)]:
             shapes[_shape(node)] -= 1
         elif found := _told(node, known):
-            yield Doubt(f"{path}:{_line(node)}: answers what the test asks by heart: {found}")
+            yield Doubt(f"{path}:{_line(node)}: hard-codes the answer to the test's input: {found}")
     tables = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, ast.Dict))
     for table in (node for node in ast.walk(after) if isinstance(node, ast.Dict)):
         pairs = [(key, value) for key, value in zip(table.keys, table.values, strict=True) if key is not None]
@@ -102,7 +102,9 @@ def _by_heart(path: str, before: ast.Module, after: ast.Module, known: Asked) ->
             if _is_known(key, known.telling) and _is_known(value, known.values)
         ]
         if telling and 2 * len(telling) >= len(pairs) and not tables[ast.dump(table)]:
-            yield Doubt(f"{path}:{table.lineno}: has a table of what the test asks and expects: {telling[0][:60]}")
+            yield Doubt(
+                f"{path}:{table.lineno}: has a table of the test's inputs and expected values: {telling[0][:60]}"
+            )
     yield from _constant_functions(path, before, after, known)
 
 
@@ -115,7 +117,7 @@ def _branches(tree: ast.Module) -> list[ast.AST]:
 
 
 def _shape(node: ast.AST) -> str:
-    """Without its values: one that is corrected is no new branch."""
+    """The branch without its literal values, so that a corrected value does not make it a new branch."""
     if isinstance(node, ast.If):
         node = ast.If(node.test, node.body, [])
     return re.sub(
@@ -124,7 +126,7 @@ def _shape(node: ast.AST) -> str:
 
 
 def _told(node: ast.AST, known: Asked) -> str:
-    """Cases: all that the test gives is compared; one value is, and the answer is what it expects."""
+    """What gives a branch away: it compares all inputs of the test, or one of them and answers its expected value."""
     if isinstance(node, ast.match_case):
         question: ast.AST = node.pattern
         body: list[ast.AST] = [*node.body]
@@ -145,7 +147,7 @@ def _told(node: ast.AST, known: Asked) -> str:
 
 
 def _compared(question: ast.AST) -> Iterator[ast.expr]:
-    """Values that something is compared with as they are; not those that it is computed with."""
+    """The operands of comparisons themselves, without values inside computations."""
     for node in ast.walk(question):
         sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
         if isinstance(node, ast.MatchValue):
@@ -154,7 +156,7 @@ def _compared(question: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_odd(node: ast.expr) -> bool:
-    """It is no word, as a command or an option is: a rare number, or a text with figures or spaces."""
+    """Whether the value is unusual: a rare number, or a text with digits or spaces, unlike a command or an option."""
     value = literal(node)
     if value is None or isinstance(value[0], bool):
         return False
@@ -164,7 +166,7 @@ def _is_odd(node: ast.expr) -> bool:
 
 
 def _given(body: list[ast.AST], *, deep: bool = False) -> Iterator[ast.expr]:
-    """What is returned or printed there; `deep`: also under further conditions."""
+    """The values that are returned or printed there; `deep`: also under nested conditions."""
     for top in body:
         if isinstance(top, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match) and not deep:
             continue
@@ -183,7 +185,7 @@ def _is_known(node: ast.expr, values: frozenset[str]) -> bool:
 
 
 def _constant_functions(path: str, before: ast.Module, after: ast.Module, known: Asked) -> Iterator[Doubt]:
-    """Functions that know what they computed before."""
+    """Functions that return a constant where they computed a value before."""
     old = {node.name: [*_given([*node.body], deep=True)] for node in ast.walk(before) if isinstance(node, FUNCTIONS)}
     for node in (each for each in ast.walk(after) if isinstance(each, FUNCTIONS) and each.name in old):
         was, now = old[node.name], [*_given([*node.body], deep=True)]
@@ -193,7 +195,9 @@ def _constant_functions(path: str, before: ast.Module, after: ast.Module, known:
         for given in now:
             if _is_known(given, known.values) and ast.dump(given) not in said:
                 text = ast.unparse(given)[:60]
-                yield Doubt(f"{path}:{given.lineno}: `{node.name}` says {text} where it computed an answer")
+                yield Doubt(
+                    f"{path}:{given.lineno}: `{node.name}` returns the constant {text} instead of a computed value"
+                )
 
 
 def _is_computed(node: ast.expr) -> bool:
@@ -201,16 +205,18 @@ def _is_computed(node: ast.expr) -> bool:
 
 
 def _of_text(change: FileChange, known: Asked) -> Iterator[Doubt]:
-    """Of other languages, by the lines that are new."""
+    """Doubts about a file in another language, from its new lines."""
     old = Counter((change.before or "").splitlines())
     new = [line for line in (change.after or "").splitlines()[:20000] if not old[line]]
     for number, line in enumerate(new):
         if found := re.search(r"\b(PYTEST_|SUPERVISOR_|MNGR_)\w*|/proc/\S*", line):
-            yield Doubt(f"{change.path} names `{found[0][:60]}`, which only tests and agents have", "ignorance")
+            yield Doubt(
+                f"{change.path} mentions `{found[0][:60]}`, which exists only for tests and agents", "ignorance"
+            )
         values = {each.strip("'\"") for each in known.telling if len(each) > 2}
         asks = re.search(r"\b(if|case|when|switch|match)\b|==|\?", line) or line.strip().endswith(")")
         words = re.findall(r"[\w.:-]+", line)
         near = " ".join(new[number : number + 3])
         is_given = any(" " in each and each in line for each in values) or sum(word in values for word in words) > 1
         if asks and is_given and re.search(r"echo|print|return|puts|log|write|=>|;;", near):
-            yield Doubt(f"{change.path}: answers what the test asks by heart: {line.strip()[:80]}")
+            yield Doubt(f"{change.path}: hard-codes the answer to the test's input: {line.strip()[:80]}")

@@ -1,6 +1,6 @@
-"""Questions of an implementation about who asks: what only a test, or an agent, would make a difference to.
+"""Test detection: an implementation that asks for something that differs only under a test or an agent.
 
-Nothing here is certain: each is a doubt, and some are settled by a run in which the question has another answer.
+Nothing here is certain, so each finding is a doubt. A run in which the question has another answer settles some.
 """
 
 import ast
@@ -23,7 +23,7 @@ _ASKING: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(("gc.get_objects", "gc.get_referrers", "gc.get_referents"), ("what else is in memory", "")),
     **dict.fromkeys(
-        ("sys.gettrace", "sys.getprofile", "sys.settrace", "sys.setprofile"), ("who looks on", "ignorance")
+        ("sys.gettrace", "sys.getprofile", "sys.settrace", "sys.setprofile"), ("whether it is traced", "ignorance")
     ),
     **dict.fromkeys(("os.getppid", "psutil.Process"), ("who started it", "ignorance")),
     **dict.fromkeys(("os._exit", "os.abort"), ("how the process ends", "")),
@@ -71,21 +71,21 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield "asks what was started: `sys.argv[0]`", "ignorance"
         elif isinstance(node, ast.comprehension | ast.For):
             if re.match(r"(os\.)?environb?\b", ast.unparse(node.iter)):
-                yield "looks through all names of the environment", "ignorance"
+                yield "iterates over all environment variables", "ignorance"
         elif isinstance(node, ast.Call | ast.Subscript):
             yield from _environment(node, names)
         elif isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__", "__instancecheck__"):
             given = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
             if given and all(each is not None and literal(each) in ((True,), (False,)) for each in given):
-                yield f"has an `{node.name}` that always says the same", ""
+                yield f"has an `{node.name}` that always returns the same", ""
 
 
-#: modules that are set up by their attributes
+#: modules that are configured through their attributes
 _SET_BY_ALL = {"logging", "warnings", "locale"}
 
 
 def _unsaid(tree: ast.Module) -> set[int]:
-    """Texts that nothing is done with, and the question by which every program begins."""
+    """Unused texts such as docstrings, and the usual `__name__ == "__main__"`."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -104,19 +104,19 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
     if _ENVIRONMENT.match(text):
-        yield f"names `{text[:60]}`, which only tests and agents have in their environment", "ignorance"
+        yield f"mentions `{text[:60]}`, which only tests and agents have in their environment", "ignorance"
     elif re.search(r"(?i)pytest|junit|\btestcase\b", text) and len(text) < 400:
-        yield f"speaks of tests: `{text[:60]!r}`", "ignorance"
+        yield f"mentions tests: `{text[:60]!r}`", "ignorance"
     elif text == "__main__" or text.startswith("/proc/"):
         yield ("asks who runs it: `/proc`", "ignorance") if text != "__main__" else ("asks for the main module", "")
 
 
 def _environment(node: ast.Call | ast.Subscript, names: Names) -> Iterator[tuple[str, str]]:
-    """A name of the environment that is put together."""
+    """A computed name of an environment variable."""
     if isinstance(node, ast.Subscript):
         name = node.slice if names.dotted(node.value) == "os.environ" else None
     else:
         is_asked = names.dotted(node.func) in ("os.environ.get", "os.getenv")
         name = node.args[0] if is_asked and node.args else None
     if isinstance(name, ast.BinOp | ast.JoinedStr | ast.Call):
-        yield f"puts together a name of the environment: `{ast.unparse(name)[:60]}`", "ignorance"
+        yield f"computes the name of an environment variable: `{ast.unparse(name)[:60]}`", "ignorance"

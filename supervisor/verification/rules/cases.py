@@ -1,4 +1,4 @@
-"""The cases of a parametrised test, by value: columns may be added, renamed and written in another way."""
+"""The cases of a parametrised test, compared by value: columns may be added, renamed or written differently."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from supervisor.verification.rules.names import Names, literal
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One `parametrize`. `cases` None: they are not all written out."""
+    """One `parametrize`. `cases` None: not all of them are literal."""
 
     columns: tuple[str, ...]
     cases: tuple[tuple[str, ...], ...] | None
@@ -44,7 +44,7 @@ def _table(node: ast.Call, constants: Mapping[str, ast.expr]) -> Table:
 
 
 def _columns(node: ast.expr | None) -> tuple[str, ...]:
-    """`"a, b"`, `["a", "b"]` and `("a", "b")` say the same."""
+    """The parameter names: `"a, b"`, `["a", "b"]` and `("a", "b")` are equivalent."""
     found = literal(node) if node is not None else None
     if found is None:
         return ()
@@ -54,7 +54,7 @@ def _columns(node: ast.expr | None) -> tuple[str, ...]:
 
 
 def _case(node: ast.expr, columns: int) -> tuple[str, ...] | None:
-    """None: it is not known how many values it has."""
+    """The values of a case; None: their number is unknown."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "param":
         values = node.args
     elif columns == 1:
@@ -69,14 +69,14 @@ def _case(node: ast.expr, columns: int) -> tuple[str, ...] | None:
 
 
 def _value(node: ast.expr) -> str:
-    """By value where it is written out; else as it is written, but for spaces."""
+    """A literal by its value, anything else by its source without differences of spacing."""
     found = literal(node)
     return repr(found[0]) if found else ast.unparse(node)
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A case that is no more; `instead`: the new one that it became; `certain`: it is seen to be gone."""
+    """A case that was removed. `instead`: the case that replaced it; `certain`: its removal is certain."""
 
     case: str
     instead: str = ""
@@ -84,7 +84,7 @@ class Lost:
 
 
 def lost(before: Iterable[Table], after: Iterable[Table]) -> Iterator[Lost]:
-    """What a test ran with, and runs with no more."""
+    """The cases that a test no longer runs with."""
     new = list(after)
     for old in before:
         if not old.columns:

@@ -1,11 +1,11 @@
-"""What a function checks, and whether each check can fail it: read from its syntax tree.
+"""What a function checks, and whether a failed check fails the function: read from its syntax tree.
 
-A check is an assertion, or a call that is named like one (`expect`, `assert_…`, `fnmatch_lines`, `raises`) and is
-given more than constants, or one with `check=True`; and a call of a function of the same file that checks.
+A check is an assertion; a call with the name of one (`expect`, `assert_…`, `fnmatch_lines`, `raises`) and not only
+constant arguments; a call with `check=True`; or a call of a function of the same file that checks.
 
-All ways through the function are followed with what became of a check on them: untried, passed, or failed and
-swallowed. A check that no way passes is dead, and so is one whose failure a way survives, where what catches it does
-nothing about it: a loop that tries again, and fails in the end, has no such way.
+For each check, all paths through the function are followed with the state of the check: untried, passed, or failed
+and swallowed. A check is dead if no path passes it, or if a path survives its failure and the code that catches the
+failure ignores it. A loop that retries and fails in the end has no such path.
 """
 
 import ast
@@ -26,7 +26,7 @@ _RUNS_CHECKED = {"subprocess.check_call", "subprocess.check_output"}
 class Check:
     #: the assertion or the call
     node: ast.AST
-    #: it is passed on every way through the function
+    #: every path through the function passes it
     sure: bool = True
 
 
@@ -35,13 +35,13 @@ class Conduct:
     """How a function checks."""
 
     checks: tuple[Check, ...] = ()
-    #: every way through it passes a check, or it says by itself when it fails
+    #: every path passes a check, or the function raises the failure itself
     sure: bool = False
-    #: always true, whatever happens
+    #: the number of checks that are always true
     vain: int = 0
-    #: nothing gets there, or a failure is swallowed
+    #: the number of checks that are unreachable or whose failure is swallowed
     dead: int = 0
-    #: failures are caught and something is done about them, or functions are made that run later
+    #: the number of checks whose failure is caught, and of nested functions that run later
     caught: int = 0
     calls: frozenset[str] = field(default=frozenset())
 
@@ -83,7 +83,7 @@ class Checks:
             if isinstance(node, ast.Call):
                 yield self.names.dotted(node.func) or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
 
-    # --- what is a check
+    # --- finding checks
 
     def found(self, body: Iterable[ast.AST]) -> Iterator[ast.AST]:
         for node in inside(body):
@@ -104,20 +104,20 @@ class Checks:
         told = told or bool(re.match(r"(no_)?(fn|re_)match|raise_for_", name))
         return bool(_CHECK.match(name)) and told
 
-    # --- the ways through a block
+    # --- paths through a block
 
     def ways(self, body: list[ast.stmt], wanted: list[ast.AST]) -> Ways:
         return Walk(self.names, {id(each) for each in wanted}).block(body, frozenset({UNTRIED}))
 
 
 def is_checked_run(call: ast.Call, names: Names) -> bool:
-    """A program whose failure is an error: `run(…, check=True)`."""
+    """Whether the call runs a program and raises if it fails: `run(…, check=True)`."""
     told = any(each.arg == "check" and is_constant(each.value) and truth(each.value) for each in call.keywords)
     return told or names.dotted(call.func) in _RUNS_CHECKED
 
 
 def _is_ignored(body: list[ast.stmt], check: ast.AST) -> bool:
-    """Whether what catches its failure does nothing about it."""
+    """Whether the code that catches its failure ignores it."""
     for node in (each for statement in body for each in ast.walk(statement)):
         if isinstance(node, ast.With | ast.AsyncWith) and any(
             each is check for inner in node.body for each in ast.walk(inner)

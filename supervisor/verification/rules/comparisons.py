@@ -1,4 +1,4 @@
-"""Checks as comparisons: what is looked at, how, and what is expected of it; and how much that says."""
+"""Checks as comparisons: the actual value, the operator, the expected value, and how strict that is."""
 
 import ast
 import builtins
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from supervisor.verification.rules.names import Names, literal
 from supervisor.verification.rules.ways import says_so
 
-#: how much a comparison says: the very value, a part of it, something of it, nearly nothing
+#: the strictness of a comparison: the exact value, a part of it, a property of it, almost nothing
 EXACT, PART, LOOSE, EITHER = 3, 2, 1, 0
 _OPERATORS: Mapping[type[ast.cmpop], int] = {ast.Eq: EXACT, ast.Is: EXACT, ast.In: PART, ast.NotIn: PART}
 _PARTIAL = ("match", "contain", "in", "regex", "startswith", "endswith", "search", "count", "like")
@@ -26,8 +26,7 @@ UNITTEST: Mapping[str, type[ast.cmpop]] = {
 
 
 def guards(node: ast.AST, names: Names) -> Iterator[ast.expr]:
-    """Of a function that says by itself when it fails: what it leaves its loop for, and the contrary of what it fails
-    for."""
+    """The conditions of a function that raises its failure itself: those to leave its loop, and those not to fail."""
     for each in ast.walk(node):
         if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Return | ast.Break):
             yield from conjuncts(each.test)
@@ -78,7 +77,7 @@ def _pairs(test: ast.expr) -> list[ast.expr]:
     return []
 
 
-#: what makes different things alike
+#: functions that map different values to the same one
 LOSSY = {
     *(
         "sorted",
@@ -112,7 +111,7 @@ LOSSY = {
 
 
 def sides(test: ast.expr) -> tuple[ast.expr, str, ast.expr | None]:
-    """What is looked at, how, and what is expected of it. A value that is written out is what is expected."""
+    """The actual value, the operator and the expected value. A literal is taken for the expected value."""
     match test:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             name = type(operator).__name__
@@ -136,7 +135,7 @@ def sides(test: ast.expr) -> tuple[ast.expr, str, ast.expr | None]:
 
 
 def exactly(node: ast.expr) -> ast.expr:
-    """Of `approx(4)`: 4."""
+    """The argument of `approx(4)`: 4."""
     is_near = (
         isinstance(node, ast.Call) and last_name(node.func) == "approx" and len(node.args) == 1 and not node.keywords
     )
@@ -165,7 +164,7 @@ def last_name(node: ast.AST) -> str:
 
 
 def roots_of(node: ast.AST) -> Iterator[str]:
-    """What is asked: its name, whichever module it was taken from; neither built-in functions nor columns."""
+    """The names that an expression depends on, resolved through imports, without built-in functions and columns."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and not each.id.startswith("_"):
             package, _, last = each.id.rpartition(".")

@@ -1,6 +1,6 @@
-"""What a reviewer has to look at, because no machine can decide it: sentences, each with its place, old beside new.
+"""Doubts: what a reviewer has to decide because a machine can't. Sentences with their place, old beside new.
 
-Honest work that changes no expectation has none. A doubt that runs can settle says by which of them.
+Honest work that changes no expectation has none. A doubt that a run can settle names that run.
 """
 
 import ast
@@ -24,7 +24,7 @@ _PATHS = {"PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "LD_PRELOAD", "LD
 
 
 def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -> list[Doubt]:
-    """Of the work on `test`. `base` makes it see more: the text of the test's file where that is not changed."""
+    """The doubts about the work on `test`. `base` adds the text of the test's file if the work does not change it."""
     found: list[Doubt] = []
     old: list[Expectation] = []
     new: list[Expectation] = []
@@ -50,13 +50,13 @@ def doubts(changes: Iterable[FileChange], test: str, base: Base | None = None) -
 
 
 def _values(function: Function) -> frozenset[str]:
-    """Also those of its cases."""
+    """The literal values of a function, including those of its cases."""
     cases = {value for table in function.tables for case in table.cases or () for value in case}
     return written(function.node) | cases
 
 
 def standing(found: Iterable[Doubt], settled: Iterable[str] = ()) -> tuple[str, ...]:
-    """What is left for the reviewer when runs have settled some: `strength`, `ignorance`, files that are needed."""
+    """The doubts that are left after runs settled some: `strength`, `ignorance`, or the paths of needed files."""
     answered = frozenset(settled)
     return tuple(each.sentence for each in found if not _is_settled(each, answered))
 
@@ -77,7 +77,7 @@ def _asked(files: list[FileChange], test: str, base: Base) -> Asked:
 
 
 def _read(change: FileChange) -> tuple[TestCode, TestCode] | None:
-    """None: the runs decide, or policy has refused it."""
+    """The test code before and after; None: the runs decide, or policy refused the file."""
     try:
         return read(change.before or ""), read(change.after or "")
     except Unreadable:
@@ -88,19 +88,19 @@ def _read(change: FileChange) -> tuple[TestCode, TestCode] | None:
 
 
 def _of_file(change: FileChange, test: str) -> Iterator[Doubt]:
-    """Cases: it is gone; it can be run now; nobody can read it."""
+    """Cases: the file is deleted; it became executable; it is unreadable."""
     if change.after is None:
         if not is_test_path(change.path, test):
             yield Doubt(f"{change.path} is deleted", "" if is_documentation(change.path) else "necessity")
         return
     if change.mode_after == EXECUTABLE and (change.mode_before != EXECUTABLE or change.before is None):
-        yield Doubt(f"{change.path} can be run now", "necessity")
+        yield Doubt(f"{change.path} became executable", "necessity")
     if "\0" in change.after or "\ufffd" in change.after:
-        yield Doubt(f"{change.path} is no text, and can't be reviewed")
+        yield Doubt(f"{change.path} is not text and can't be reviewed")
 
 
 def _is_code(change: FileChange) -> bool:
-    """Also a program without an ending; a text, a picture and a table of data ask nobody anything."""
+    """Whether the file is code, including a program without an extension. Documents, images and data are not."""
     suffix = PurePosixPath(change.path).suffix
     return suffix not in (".md", ".rst", ".txt", ".json", ".csv", ".svg", ".html") and "\0" not in (
         change.after or ""
@@ -108,7 +108,7 @@ def _is_code(change: FileChange) -> bool:
 
 
 def _of_data(change: FileChange) -> Iterator[Doubt]:
-    """What tests read: an expected output, or what they give."""
+    """Doubts about data that tests read: expected output or input."""
     if change.before is None or change.after is None or change.before == change.after:
         return
     old, new = change.before.splitlines(), change.after.splitlines()
@@ -119,7 +119,7 @@ def _of_data(change: FileChange) -> Iterator[Doubt]:
             f"{change.path}: says {_clipped(come[0]) if come else 'nothing'} where it said {_clipped(gone[0])}"
         )
     elif not come or not _is_part(old, new):
-        yield Doubt(f"{change.path}: has its lines in another order")
+        yield Doubt(f"{change.path}: the order of its lines changed")
 
 
 def _is_part(old: list[str], new: list[str]) -> bool:
@@ -140,7 +140,7 @@ def _of_tests(path: str, before: TestCode, after: TestCode) -> Iterator[Doubt]:
             yield from _of_test(f"{path}::{name}", old, new)
     for name in before.others.keys() & after.others.keys():
         if ast.dump(before.others[name].node) != ast.dump(after.others[name].node):
-            yield Doubt(f"{path}: `{name}`, which tests use, does otherwise", "strength")
+            yield Doubt(f"{path}: `{name}`, which tests use, behaves differently", "strength")
     for text, sentence in sorted((_replaced(after) - _replaced(before)).keys()):
         yield Doubt(f"{path} {sentence}: `{text}`", "strength")
     for name, value in before.constants.items():
@@ -154,18 +154,18 @@ def _of_test(where: str, old: Function, new: Function) -> Iterator[Doubt]:
         if each.instead:
             yield Doubt(f"{where}: runs with {each.instead[:90]} where it ran with {each.case[:90]}")
         elif not each.certain:
-            yield Doubt(f"{where}: the values of {each.case} are not written out any more", "strength")
+            yield Doubt(f"{where}: the values of {each.case} are no longer literal", "strength")
     for text in sorted(set(new.wrapped) - set(old.wrapped)):
         yield Doubt(f"{where} is wrapped by `@{text[:80]}`", "strength")
     for text in sorted(set(_made_up(new)) - set(_made_up(old))):
-        yield Doubt(f"{where}: gives `{text}` a value of its own before it looks at it")
+        yield Doubt(f"{where}: sets `{text}` itself before it checks it")
     if not keeps_promise(old.docstring, new.docstring):
         said, was = (_clipped(" ".join(each.split())) for each in (new.docstring, old.docstring))
         yield Doubt(f"{where}: promises {said} where it promised {was}")
 
 
 def _made_up(function: Function) -> Iterator[str]:
-    """Of a result that is looked at: what the test puts there itself."""
+    """The parts of a checked result that the test sets itself."""
     looked_at = {
         ast.unparse(each)
         for check in function.conduct.checks
@@ -186,7 +186,7 @@ def _replaced(code: TestCode) -> Counter[tuple[str, str]]:
 
 
 def _replacing(node: ast.AST, code: TestCode) -> Iterator[tuple[str, str]]:
-    """Cases: a part of a module; by monkeypatch or a mock; what a program finds; a fixture that all tests get."""
+    """Cases: an attribute of a module; a monkeypatch or mock; the search path of programs; an autouse fixture."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
         owner = node.value
         while isinstance(owner, ast.Attribute):
@@ -203,4 +203,4 @@ def _replacing(node: ast.AST, code: TestCode) -> Iterator[tuple[str, str]]:
         elif any(word.arg == "autouse" for word in node.keywords):
             yield text, "has a fixture that every test gets"
     elif isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names):
-        yield ast.unparse(node)[:80], "takes whatever names there are"
+        yield ast.unparse(node)[:80], "imports all names"

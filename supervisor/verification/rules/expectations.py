@@ -1,7 +1,7 @@
-"""What tests expect: each check as what it looks at, how it compares, and with which value.
+"""Expectations of tests: each check as its actual value, its operator and its expected value.
 
-Names that stand for one value are replaced by it, so that a variable, a constant or a fixture of the same file
-changes nothing; names of loops and columns are numbered, so that another name changes nothing either.
+Names bound to a single value are replaced by it, so that introducing a variable, a constant or a fixture makes no
+difference. Names of loops and columns are numbered, so that renaming them makes no difference either.
 """
 
 import ast
@@ -33,33 +33,33 @@ _LONGEST = 2000
 class Expectation:
     #: `tests/test_it.py::test_one`
     where: str
-    #: as it is written
+    #: its source
     text: str
-    #: as it is when names are replaced
+    #: its source after names are replaced
     key: str
     subject: str
-    #: of what it looks at: the names that are called or asked there, and the values that are written out
+    #: the names and the literal values that the actual value is computed from
     roots: frozenset[str]
     inputs: tuple[str, ...]
-    #: the attributes that it asks for, and the kinds of expressions that it is made of
+    #: the attributes and the kinds of expressions in the actual value
     made_of: frozenset[str]
-    #: values that functions of the same file give in its place
+    #: literal values inside functions of the same file that it calls
     behind: frozenset[str]
     operator: str
     rank: int
-    #: the value that is expected, in a tuple; None: it is not written out
+    #: the expected value, in a tuple; None: not a literal
     expected: tuple[object] | None
-    #: what is expected is a column or a parameter, and comes from elsewhere
+    #: the expected value is a column or a parameter
     is_general: bool
-    #: functions in it that make different things alike
+    #: functions in it that map different values to the same one
     lossy: frozenset[str]
     sure: bool
-    #: all values that are written in its function
+    #: all literal values in its function
     around: frozenset[str]
 
 
 def expectations(path: str, code: TestCode) -> Iterator[Expectation]:
-    """Of all functions of a file: what stands in a helper or a fixture counts as well."""
+    """The expectations of all functions of a file, including helpers and fixtures."""
     for name, function in [*code.tests.items(), *code.others.items()]:
         columns = {column for table in function.tables for column in table.columns}
         reader = _Reader(code, function, columns, is_test=name in code.tests)
@@ -74,20 +74,20 @@ def expectations(path: str, code: TestCode) -> Iterator[Expectation]:
 
 
 def written(node: ast.AST) -> frozenset[str]:
-    """Every value that is written out there, and the parts of those that have parts."""
+    """Every literal value, and the elements of containers."""
     found = (literal(each) for each in ast.walk(node) if isinstance(each, ast.expr))
     return frozenset(repr(value[0]) for value in found if value is not None)
 
 
 def _inputs(node: ast.AST) -> tuple[str, ...]:
-    """Values that are written there, in their order; of a list or a tuple, what it holds."""
+    """Literal values in their order; for a list or a tuple, its elements."""
     value = literal(node) if isinstance(node, ast.expr) else None
     if value is not None and not (isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set) and value[0]):
         return (repr(value[0]),)
     return tuple(each for child in ast.iter_child_nodes(node) for each in _inputs(child))
 
 
-#: what an expression may have more of and still say the same of the same thing
+#: kinds of nodes that an expression may contain without changing what it is about
 _PLAIN = (
     ast.Call,
     ast.Attribute,
@@ -116,7 +116,7 @@ class _Reader:
         self.once = assigned_once(function.node.body)
         given = function.node.args
         parameters = {each.arg for each in [*given.posonlyargs, *given.args, *given.kwonlyargs]}
-        #: of a test, what is no column is a fixture, known by its name
+        #: in a test, a parameter that is not a column is a fixture, identified by its name
         self.fixtures = parameters - columns if is_test or _is_fixture(function.node) else set()
         stored = {
             node.id
@@ -125,7 +125,7 @@ class _Reader:
         }
         self.local = (stored | parameters | columns) - self.fixtures
 
-    # --- checks as comparisons
+    # --- comparisons
 
     def predicates(self, node: ast.AST) -> Iterator[ast.expr]:
         if says_so(node, self.code.names):
@@ -142,7 +142,7 @@ class _Reader:
             elif name == "assertTrue" and node.args:
                 yield node.args[0]
             elif not (isinstance(node.func, ast.Name) and node.func.id in self.code.others):
-                yield node  # what a function of the file checks stands in that function
+                yield node  # the checks of a called function of the file are found in that function
 
     def expectation(self, where: str, test: ast.expr, sure: bool, around: frozenset[str]) -> Expectation:
         whole = self.resolved(test, _DEEPEST)
@@ -170,12 +170,12 @@ class _Reader:
     # --- names
 
     def called(self, node: ast.expr) -> list[ast.AST]:
-        """Functions of the same file that are called there, or given."""
+        """Functions of the same file that are called there or passed as arguments."""
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         return [self.code.others[name].node for name in sorted(names & self.code.others.keys())]
 
     def behind(self, node: ast.expr) -> frozenset[str]:
-        """What those take from other modules."""
+        """The names that those functions use from other modules."""
         names = self.code.names
         inner = [each for function in self.called(node) for each in ast.walk(function)]
         taken = [each for each in inner if isinstance(each, ast.Name) and each.id in names.imported]
@@ -213,7 +213,7 @@ class _Resolving(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
 
-#: how a program is run, and not what it is given
+#: arguments that say how a program is run, not what its input is
 _AROUND = {
     "check",
     "timeout",

@@ -1,4 +1,4 @@
-"""What is judged: the files that work changes, and what is known of the repository that it began with."""
+"""The values that rules judge: the files that work changes, and the repository at the base."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ FILE, EXECUTABLE = 0o100644, 0o100755
 @dataclass(frozen=True, slots=True)
 class FileChange:
     path: str
-    #: None: there is no such file
+    #: None: the file does not exist
     before: str | None = None
     after: str | None = None
-    #: as git has them
+    #: file modes as in git
     mode_before: int = FILE
     mode_after: int = FILE
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    #: of the file that holds the job's test
+    #: the text of the file with the job's test
     text: str = ""
-    #: of all its files; empty: not known
+    #: the paths of all its files; empty: unknown
     paths: frozenset[str] = frozenset()
 
 
@@ -35,10 +35,10 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A sentence for the reviewer. What is observed may settle it, and then it is dropped:
+    """A sentence for the reviewer. An observation may settle it, and then it is dropped:
 
     strength    the new test catches each fault that the old one caught
-    ignorance   the verdict is the same where nothing tells a test run from another
+    ignorance   the verdict is the same if nothing distinguishes a test run from another run
     necessity   without this file the test fails
     """
 

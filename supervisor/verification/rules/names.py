@@ -1,4 +1,4 @@
-"""What names and expressions of a module stand for: read from its syntax tree, never run."""
+"""Resolving the names and expressions of a module: from its syntax tree, without running it."""
 
 import ast
 
@@ -6,13 +6,13 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Names:
-    """What names stand for, whatever they were imported as."""
+    """The full names behind a module's imported names."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.meant: dict[str, str] = {}
-        #: names of modules, and what was taken out of them
+        #: names of imported modules, and names imported from them
         self.imported: set[str] = set()
-        #: context managers of this file that keep errors to themselves
+        #: context managers of this file that swallow exceptions
         self.swallowing = {
             node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _keeps_errors(node)
         }
@@ -26,7 +26,7 @@ class Names:
                     self.meant |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
 
     def dotted(self, node: ast.AST) -> str:
-        """The full name of what is meant, whatever it was imported as; "" if it is no name."""
+        """The full name of an expression, resolved through imports; "" if it is not a name."""
         if isinstance(node, ast.Name):
             return self.meant.get(node.id, node.id)
         if isinstance(node, ast.Attribute) and (before := self.dotted(node.value)):
@@ -41,7 +41,7 @@ def _keeps_errors(node: ast.ClassDef) -> bool:
 
 
 def literal(node: ast.AST) -> tuple[object] | None:
-    """The value that is written there, in a tuple; None if it is not written out."""
+    """The value of a literal, in a tuple; None if it is not a literal."""
     try:
         return (ast.literal_eval(node),)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -49,7 +49,7 @@ def literal(node: ast.AST) -> tuple[object] | None:
 
 
 def is_constant(node: ast.expr) -> bool:
-    """Whether nothing that happens can change its value."""
+    """Whether its value can never change."""
     changing = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Await, ast.NamedExpr, ast.Lambda)
     return not any(isinstance(each, changing) for each in ast.walk(node))
 
@@ -62,7 +62,7 @@ def truth(node: ast.expr) -> bool:
             return not truth(operand)
         case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
             return bool(elts)
-    return True  # `1 == 1`: whoever writes such a thing means it to hold
+    return True  # a comparison of constants, such as `1 == 1`: assume that it holds
 
 
 def has_calls(node: ast.AST) -> bool:
@@ -70,7 +70,7 @@ def has_calls(node: ast.AST) -> bool:
 
 
 def always(node: ast.expr) -> bool:
-    """Whether an assertion of this can't fail."""
+    """Whether an assertion of this expression can't fail."""
     match node:
         case ast.BoolOp(op=ast.Or(), values=values):
             return any(map(always, values))

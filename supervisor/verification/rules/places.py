@@ -1,4 +1,4 @@
-"""What a path is: a test, documentation, the tutorial or the implementation; and which paths a profile allows."""
+"""Classifying paths: test, documentation, tutorial or implementation; and the paths that a profile allows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Globs: nothing that matches `deny` may be edited, and where there is an `allow` only what matches it."""
+    """Globs: a path may be edited if it does not match `deny` and, unless `allow` is empty, matches `allow`."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -20,8 +20,9 @@ class Allowed:
         return not self.allow or any(glob(each).fullmatch(path) for each in self.allow)
 
     def names(self, path: str) -> bool:
-        """Whether a profile asks for this very file: by its name, or by a folder whose name begins with a dot. A glob
-        such as `src/**` names nothing."""
+        """Whether a profile allows this very file: by its name, or by a folder whose name begins with a dot.
+
+        A glob such as `src/**` names no file."""
         return any(glob(each).fullmatch(path) and _is_explicit(each, path) for each in self.allow)
 
 
@@ -34,7 +35,7 @@ def _is_explicit(pattern: str, path: str) -> bool:
 
 @cache
 def glob(pattern: str) -> re.Pattern[str]:
-    """A pattern without a slash is a name at any depth; `**` stands for any number of folders."""
+    """A pattern without a slash matches a name at any depth; `**` matches any number of folders."""
     if "/" not in pattern:
         pattern = f"**/{pattern}"
     words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -44,13 +45,13 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 _TEST_NAME = re.compile(r"(test_.*|.*_test|tests?|conftest)\.py")
 _TEST_FOLDERS = {"test", "tests"}
-#: also the name of something else; the job's own test lies in it, so that it holds tests
+#: ambiguous names of folders: they are for tests if the job's own test is inside
 _PERHAPS = re.compile(r"(?i).*test.*|e2e|specs?|acceptance|functional|integration|checks?|it")
 
 
 def is_test_path(path: str, test: str) -> bool:
-    """Whether a file belongs to the tests: by its name, by the name of a folder, or because it lies beneath a folder
-    for tests that the job's test lies in. Code beside a test, as in `app/tests.py` and `app/core.py`, is none."""
+    """Whether a file belongs to the tests: by its name, by a folder's name, or because it is inside a folder of tests
+    that also contains the job's test. Code beside a test, such as `app/core.py` beside `app/tests.py`, does not."""
     place = PurePosixPath(path)
     if _TEST_NAME.fullmatch(place.name) or _TEST_FOLDERS & set(place.parts[:-1]):
         return True
@@ -61,7 +62,7 @@ def is_test_path(path: str, test: str) -> bool:
 
 
 def kind_of(said: str, paths: Iterable[str], test: str) -> str:
-    """What kind of change touches these paths. What a commit says of itself counts where it may be so."""
+    """The kind of a change to these paths. The kind that a commit states counts if it fits the paths."""
     parts = {part_of(path, test) for path in paths}
     for part, fitting in _FITTING.items():
         if part in parts:
@@ -69,7 +70,7 @@ def kind_of(said: str, paths: Iterable[str], test: str) -> str:
     return said
 
 
-#: the first part that is touched decides; the first of its kinds is the usual one
+#: the first touched part decides; the first of its kinds is the default
 _FITTING: Mapping[str, tuple[str, ...]] = {
     "implementation": ("FIX_IMPL",),
     "tutorial": ("FIX_TUTORIAL",),
@@ -107,8 +108,9 @@ def part_of(path: str, test: str) -> str:
 
 
 def is_documentation(path: str) -> bool:
-    """By its place: at the root, in a folder of documents, or a README and the like elsewhere. A text or a template
-    that lies beside code is read by that code."""
+    """Whether a path is documentation: at the root, in a folder of documents, or a README and the like elsewhere.
+
+    A text or a template beside code is data of that code."""
     place = PurePosixPath(path)
     shouted = place.stem.isupper() and place.suffix in (*_PROSE, ".txt", "")
     if len(place.parts) == 1:

@@ -1,4 +1,4 @@
-"""What decides how pytest runs: its settings in any file that it reads, plugins, and hooks in files of tests."""
+"""Whatever configures pytest: its settings in any file that it reads, plugins, and hooks in files of tests."""
 
 import ast
 import configparser
@@ -21,11 +21,11 @@ def settings_breaches(change: FileChange) -> Iterator[Breach]:
 
 
 def _settings(path: str, text: str | None) -> Mapping[str, str]:
-    """The settings of pytest in a file that may hold some."""
+    """The pytest settings in a file."""
     name = PurePosixPath(path).name
     if text is None:
         return {}
-    #: that there is such a file decides which one pytest reads
+    #: the existence of such a file decides which one pytest reads
     there = {"(this file)": "is there"} if name in _OWN else {}
     if name.endswith("pytest.toml") or name == "pyproject.toml":
         return _of_toml(text, name) or there
@@ -63,7 +63,7 @@ def _of_ini(text: str) -> Mapping[str, str]:
 
 
 def plugin_breaches(path: str, before: ast.Module | None, after: ast.Module, is_test: bool) -> Iterator[Breach]:
-    """Plugins that a module asks for; in files of tests also hooks, and packages that run code before their tests."""
+    """Plugins that a module loads; in files of tests also hooks, and packages that run code before their tests."""
     was = _plugins(before) if before else Counter()
     for name in sorted((_plugins(after) - was).keys()):
         if "pytest_plugins" in name or is_test:
@@ -73,7 +73,7 @@ def plugin_breaches(path: str, before: ast.Module | None, after: ast.Module, is_
 
 
 def _plugins(tree: ast.Module) -> Counter[str]:
-    """Assignments of plugins with what they hold, and hooks."""
+    """Assignments of `pytest_plugins` with their values, and hooks."""
     found: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
@@ -85,7 +85,7 @@ def _plugins(tree: ast.Module) -> Counter[str]:
 
 
 def _works(tree: ast.Module) -> list[str]:
-    """Statements of a module that do something: neither its docstring, nor an import of what is below it."""
+    """Statements of a module with an effect: neither its docstring nor an import from its own package."""
     return [
         ast.dump(node)
         for node in tree.body

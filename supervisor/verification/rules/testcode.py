@@ -1,7 +1,6 @@
-"""What a file of tests promises, read from its syntax tree: its tests, what they check, how they could be kept away.
+"""A file of tests, read from its syntax tree: its tests, their checks, and ways to keep them from running.
 
-It looks for what is certain. What can't be seen here (a skip at run time, a test that is not collected) shows when
-the file is run.
+It finds only what is certain. The rest (a skip at run time, a test that is not collected) shows when the file is run.
 """
 
 import ast
@@ -16,7 +15,7 @@ from supervisor.verification.rules.checks import Checks, Conduct
 from supervisor.verification.rules.names import FUNCTIONS, Names
 
 _MARKS = {"skip", "skipif", "xfail"}
-#: the ways to keep a test from running or from counting, and the rule that each breaks
+#: ways to keep a test from running or from counting, and the rule that each one breaks
 AVOIDING: Mapping[str, str] = {
     **{f"pytest.mark.{mark}": mark for mark in _MARKS},
     **{f"pytest.{name}": name for name in ("skip", "xfail", "importorskip", "exit")},
@@ -25,45 +24,45 @@ AVOIDING: Mapping[str, str] = {
     "pytest.mark.flaky": "rerun",
     "os._exit": "exit",
 }
-#: what is known to leave a test as it is
+#: decorators that do not change a test
 _PLAIN = ("pytest.mark.", "pytest.fixture", "staticmethod", "classmethod", "property", "hypothesis.")
 
 
 class Unreadable(Exception):
-    """It is not Python, or too deeply nested to be read."""
+    """It is not valid Python, or too deeply nested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A test, a fixture, or what helps them."""
+    """A test, a fixture or a helper."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef
     conduct: Conduct
     docstring: str = ""
     tables: tuple[Table, ...] = ()
-    #: decorators that may make another function of it
+    #: decorators that may replace the function
     wrapped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TestCode:
-    """`tests` by name, such as `TestIt::test_one`; only what pytest would collect."""
+    """The code of a file. `tests` has the tests that pytest would collect, by name, such as `TestIt::test_one`."""
 
-    #: for pytest: this is no test
+    #: tells pytest not to collect this class
     __test__ = False
 
     tree: ast.Module
     names: Names
     tests: Mapping[str, Function]
-    #: every other function by its name
+    #: all other functions by name
     others: Mapping[str, Function]
-    #: what is assigned once in the module
+    #: names that are assigned once in the module
     constants: Mapping[str, ast.expr]
-    #: what is in `AVOIDING`, by its rule
+    #: occurrences of `AVOIDING`, by rule
     avoiding: Counter[str]
-    #: every timeout marker, as it is written
+    #: the source of every timeout marker
     timeouts: tuple[str, ...]
-    #: statements that put something else in a test's place
+    #: statements that replace a test by something else
     rebinding: Counter[str] = field(default_factory=Counter)
 
 
@@ -157,7 +156,7 @@ def _is_namespace(node: ast.expr) -> bool:
 
 
 def assigned_once(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    """What names stand for that are given a value in one plain statement, and never again."""
+    """The values of names that are assigned exactly once, in a plain statement."""
     values: dict[str, ast.expr] = {}
     stored = Counter(
         node.id
@@ -174,7 +173,7 @@ def assigned_once(body: list[ast.stmt]) -> dict[str, ast.expr]:
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """With those inside of others, but for those of other functions and classes."""
+    """All statements, including nested ones, except those inside functions and classes."""
     for each in body:
         yield each
         if not isinstance(each, (*FUNCTIONS, ast.ClassDef)):
@@ -187,7 +186,7 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def _tests(
     node: ast.Module | ast.ClassDef, prefix: str, outer: list[ast.expr]
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, list[ast.expr]]]:
-    """The tests that are collected from here: the last of each name, unless the name is bound anew or deleted."""
+    """The tests that pytest collects here: the last one of each name, unless the name is rebound or deleted."""
     found: dict[str, ast.stmt] = {}
     for each in node.body:
         if isinstance(each, (*FUNCTIONS, ast.ClassDef)):
@@ -203,7 +202,7 @@ def _tests(
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """Names that a statement binds or deletes, and those that it takes out of the collection."""
+    """Names that a statement binds, deletes or excludes from collection."""
     for each in ast.walk(node):
         if isinstance(each, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in each.names)

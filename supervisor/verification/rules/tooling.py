@@ -1,14 +1,14 @@
-"""Files that run code, or speak to programs, on the machines of people and of CI: refused whatever they hold.
+"""Files that run code or configure programs on the machines of people and CI: refused whatever they contain.
 
-They are known by their class, not by a list of all tools:
+They are recognized by their class, not by a list of all tools:
 
-    hidden      a name that begins with a dot, at any depth: that is where tools keep their settings
-    configured  at the root, a file that is neither a module, nor documentation, nor what was there before: a tool
-                finds it by its name alone. `Makefile`, `Dockerfile` and their like are found at any depth
-    packaged    what decides how a package is built, installed and started; path and entry point files
-    compiled    code that nobody can read
+    hidden      a name that begins with a dot, at any depth, as tools use for their settings
+    configured  a new file at the root that is neither a module nor documentation: a tool may find it by its name.
+                `Makefile`, `Dockerfile` and the like count at any depth
+    packaged    whatever decides how a package is built, installed and started; path and entry point files
+    compiled    code in a form that can't be reviewed
     linked      a symbolic link, or another repository
-    addressed   a text that speaks to agents
+    addressed   instructions for agents
     shadowing   a module that is imported in place of another
 """
 
@@ -32,10 +32,10 @@ _SETTINGS = {
     *(".toml", ".cfg", ".ini", ".conf", ".yml", ".yaml", ".json", ".json5", ".xml", ".gradle", ".cmake", ".mk"),
     *(".bzl", ".bazel", ".nix", ".properties", ".lua", ".bat", ".cmd", ".ps1", ".service", ".kts", ".tf"),
 }
-#: modules that a tool looks for at the root or beside what is packaged
+#: modules that a tool looks for at the root or beside a package
 _FOUND_BY_TOOLS = re.compile(r"(setup|noxfile|fabfile|dodo|sitecustomize|usercustomize|conanfile)\.py|SConstruct")
 _PACKAGES = re.compile(r"(?i).*\.(egg-info|dist-info|egg|pth|egg-link)")
-#: also where they are changed, and not only where they are new
+#: refused when changed, not only when new
 _ANYWHERE = re.compile(
     r"(?i)(package|composer|deno|tsconfig.*|jsconfig|devcontainer|lerna|turbo|nx|vercel|netlify|renovate)\.json"
     r"|(docker-)?compose.*\.ya?ml|pnpm-workspace\.yaml|cargo\.toml|pom\.xml|manifest\.in|pkg-info|constraints.*\.txt"
@@ -45,19 +45,19 @@ _MAGIC = ("\x7fELF", "MZ\x90", "PK\x03\x04", "\x00asm")
 _TO_AGENTS = re.compile(
     r"(?i)(claude|agents?|gemini|copilot.*|cursor.*|windsurf.*|qwen|warp|crush|cline.*|aider.*|skill)(\.local)?\.(md|mdc|txt)"
 )
-#: of a project's own table: what it says of itself, and nothing that is installed or run
+#: keys of the `project` table that only describe it: nothing is installed or run
 _SPOKEN = {
     *("name", "version", "description", "readme", "urls", "authors", "maintainers", "keywords", "classifiers"),
     *("license", "license-files"),
 }
 
 
-#: tools that run nothing of what their settings name
+#: tools whose settings can't make them run code
 _READERS = {"ruff", "black", "isort", "pyright", "codespell", "docformatter", "towncrier", "pytest"}
 
 
 def why_not(change: FileChange, test: str, base: Base) -> str:
-    """What this file does that no work on a test may do; "" if it may be judged by its content."""
+    """Why work on a test may not touch this file; "" if its content decides."""
     place = PurePosixPath(change.path)
     linked = {LINK: "a symbolic link", REPOSITORY: "another repository"}
     if change.mode_after in linked:
@@ -66,16 +66,16 @@ def why_not(change: FileChange, test: str, base: Base) -> str:
         return f"edits {change.path}, where tools keep their settings"
     if any(map(_PACKAGES.fullmatch, place.parts)) or (change.after is not None and _is_built(change)):
         return (
-            f"adds {change.path}, which nobody can read"
+            f"adds {change.path}, which can't be reviewed"
             if _is_built(change)
-            else f"edits {change.path}, which is read when Python starts or installs"
+            else f"edits {change.path}, which Python reads when it starts or installs"
         )
     if _TO_AGENTS.fullmatch(place.name):
-        return f"edits {change.path}, which speaks to agents"
+        return f"edits {change.path}, which instructs agents"
     if part := next(_packaging(change), ""):
-        return f"changes {part} in {change.path}, which is run where it is built or installed"
+        return f"changes {part} in {change.path}, which takes effect when the package is built or installed"
     if place.name not in ("pyproject.toml", "setup.cfg", "tox.ini") and _is_found_by_tools(change, test):
-        return f"edits {change.path}, which a tool runs that finds it by its name"
+        return f"edits {change.path}, which a tool finds by its name and runs"
     return (
         f"adds {change.path}, which is imported in place of {shadowed}"
         if (shadowed := _shadowed(change, test, base))
@@ -108,7 +108,7 @@ def _is_found_by_tools(change: FileChange, test: str) -> bool:
 
 
 def _packaging(change: FileChange) -> Iterator[str]:
-    """What an installation runs or fetches, where it is another than before."""
+    """The changed settings that decide what an installation runs or fetches."""
     name = PurePosixPath(change.path).name
     if name not in ("pyproject.toml", "setup.cfg", "tox.ini"):
         return
@@ -120,7 +120,7 @@ def _packaging(change: FileChange) -> Iterator[str]:
 
 
 def _toml(text: str) -> Mapping[str, str]:
-    """Everything but what a project says of itself, and the settings of pytest, which have a rule of their own."""
+    """All settings except a project's description and the settings of pytest, which have a rule of their own."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -141,19 +141,19 @@ def _ini(text: str) -> Mapping[str, str]:
     except Error:
         return {}
     ours = ("metadata", "pytest", "tool:pytest", "DEFAULT")
-    # a section that says nothing does nothing
+    # an empty section has no effect
     return {name: repr(sorted(section.items())) for name, section in parser.items() if name not in ours and section}
 
 
-# --- what is imported in place of something else
+# --- shadowed modules
 
 _RUNNERS = {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "coverage", "hypothesis", "setuptools", "pip"}
-#: where Python looks for names, beside the folders of tests
+#: folders where Python looks for modules, besides those of tests
 _IMPORT_FOLDERS = (".", "src", "lib", "python")
 
 
 def _shadowed(change: FileChange, test: str, base: Base) -> str:
-    """Of a module that is new: which other one its name stood for."""
+    """The module that a new module shadows; "": none."""
     place = PurePosixPath(change.path)
     if change.before is not None or change.after is None or place.suffix != ".py":
         return ""
@@ -177,7 +177,7 @@ def _is_imported(name: str, base: Base) -> bool:
 
 
 def _module(place: PurePosixPath, paths: frozenset[str]) -> tuple[str, str]:
-    """The top name that the file is imported by, and the folder in which Python finds that."""
+    """The top-level name by which the file is imported, and the folder where Python finds it."""
     top = place.parent if place.name == "__init__.py" else place
     while f"{top.parent}/__init__.py" in paths:
         top = top.parent

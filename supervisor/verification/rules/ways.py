@@ -1,4 +1,4 @@
-"""The ways through a function, and what its checks came to on each: untried, passed, or failed and swallowed."""
+"""The paths through a function, with the state of its checks on each: untried, passed, or failed and swallowed."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
@@ -15,13 +15,13 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How a block may be left, each with what the checks have come to by then."""
+    """The ways to leave a block, each with the possible states of the checks."""
 
     on: frozenset[str] = _NONE
     returned: frozenset[str] = _NONE
     broken: frozenset[str] = _NONE
     continued: frozenset[str] = _NONE
-    #: a check may fail inside of it, and be caught by what is around it
+    #: a check may fail inside the block, and the surrounding code may catch that
     fails: bool = False
 
     def beside(self, other: "Ways") -> "Ways":
@@ -35,7 +35,7 @@ class Ways:
 
 
 def says_so(node: ast.AST, names: Names) -> bool:
-    """`pytest.fail(…)`, `assert False` and `raise AssertionError`: a test that says by itself when it fails."""
+    """`pytest.fail(…)`, `assert False` and `raise AssertionError`: the test raises its failure itself."""
     if isinstance(node, ast.Assert):
         return is_constant(node.test) and not truth(node.test)
     if isinstance(node, ast.Raise):
@@ -45,7 +45,7 @@ def says_so(node: ast.AST, names: Names) -> bool:
 
 
 def is_lazy(node: ast.AST) -> bool:
-    """A function whose call alone does nothing: a generator, or a coroutine."""
+    """A function whose call alone runs nothing: a generator or a coroutine."""
     inside = [each for each in ast.walk(node) if isinstance(each, ast.Yield | ast.YieldFrom)]
     return isinstance(node, ast.AsyncFunctionDef) or (isinstance(node, ast.FunctionDef) and bool(inside))
 
@@ -98,7 +98,7 @@ class Walk:
         return self.plain(node, states)
 
     def plain(self, node: ast.AST, states: frozenset[str]) -> Ways:
-        """Cases: it holds the check; it ends the test; nothing of the kind."""
+        """Cases: it contains the check; it ends the test; neither."""
         checks = [each for each in inside([node]) if id(each) in self.wanted]
         if any(says_so(each, self.names) for each in inside([node])):
             return Ways(fails=bool(self.wanted))
@@ -121,7 +121,7 @@ class Walk:
         endless: bool = False,
         never: bool = False,
     ) -> Ways:
-        """It is gone through once at least, unless it is seen not to be."""
+        """The body runs at least once, unless it certainly does not."""
         never = never or (isinstance(node, ast.While) and is_constant(node.test) and not truth(node.test))
         if never:
             return self.block(node.orelse, states)
@@ -158,7 +158,7 @@ class Walk:
         return replace(total, on=on).beside(replace(ended, on=_NONE, returned=ended.returned | swallowed))
 
     def managed(self, node: ast.With | ast.AsyncWith, states: frozenset[str]) -> Ways:
-        """`suppress(…)` and `raises(…)` of an error that failed assertions are catch them."""
+        """`suppress(…)` and `raises(…)` catch a failed assertion if they name AssertionError or a base class."""
         opened = [self.plain(item.context_expr, states) for item in node.items]
         body = self.block(node.body, states)
         if any(self.swallows(item.context_expr) for item in node.items) and body.fails:
@@ -186,7 +186,7 @@ class Walk:
 
 
 def inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """All that is done there: what stands in a lambda or a generator is, if that is given to somebody."""
+    """All nodes that run there. A lambda or a generator runs if it is passed to a function."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""What tests expect less, or otherwise, than before: each old check is looked for among the new ones."""
+"""Weakened expectations: each old check is looked up among the new ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,11 +12,11 @@ from supervisor.verification.rules.judged import Doubt
 def weakened(
     before: Iterable[Expectation], after: Iterable[Expectation], test: str, still: Mapping[str, frozenset[str]]
 ) -> Iterator[Doubt]:
-    """Cases: it is still there, also elsewhere; it is there on some ways only; another one says as much; another one
-    expects something else of the same thing; it is gone.
+    """Cases for an old check: it is still there, or elsewhere; it is there on some paths only; another check is as
+    strict; another check expects something else of the same value; it is gone.
 
-    Runs of the job's test settle nothing of other tests, nor of values that a test no longer gives; `still`: the
-    values that stand in each test now."""
+    Runs of the job's test settle no doubts about other tests or about inputs that a test no longer has. `still`: the
+    literal values of each test now."""
     for old, doubt in _weakened(before, after):
         is_own = old.where == test.partition("[")[0] or old.where.startswith(f"{test}::")
         is_given = set(old.inputs) <= still.get(old.where, frozenset())
@@ -29,7 +29,7 @@ def _weakened(before: Iterable[Expectation], after: Iterable[Expectation]) -> It
     kept = {each.key for each in new if each.sure}
     for each in old:
         if each not in gone and each.sure and each.key not in kept:
-            yield each, Doubt(f"{each.where}: checks `{each.text}` only on some ways through it", "strength")
+            yield each, Doubt(f"{each.where}: checks `{each.text}` only on some paths", "strength")
     for each in gone:
         if any(covers(other, each) for other in extra):
             continue
@@ -39,7 +39,7 @@ def _weakened(before: Iterable[Expectation], after: Iterable[Expectation]) -> It
 
 
 def _without(some: list[Expectation], others: list[Expectation]) -> list[Expectation]:
-    """Those that the others have not, or have fewer times."""
+    """The difference of two multisets of expectations."""
     left = Counter(each.key for each in others)
     found = []
     for each in some:
@@ -71,8 +71,8 @@ def covers(new: Expectation, old: Expectation) -> bool:
 
 
 def _is_same_thing(new: Expectation, old: Expectation) -> bool:
-    """Whether both look at the same, in another way: the same values are given in the same order, the same part of
-    the result is asked for, and nothing is put in between that could make up an answer."""
+    """Whether both check the same value in different ways: the same inputs in the same order, the same part of the
+    result, and nothing in between that could invent an answer."""
     if "_1" in new.subject:
         same_inputs = set(old.inputs) <= {*new.inputs, *new.around}
     elif new.operator.startswith("call"):
@@ -87,9 +87,9 @@ def _is_same_thing(new: Expectation, old: Expectation) -> bool:
 
 
 def _holds(old: Expectation, value: object) -> bool:
-    """Whether what was expected is true of this value."""
+    """Whether the old expectation holds for this value."""
     if old.operator == "" or old.operator.startswith("call"):
-        return bool(value)  # it was enough that there is something
+        return bool(value)  # any truthy value was enough
     expected = old.expected[0] if old.expected else None
     if old.expected is None:
         return False
@@ -125,7 +125,7 @@ def _contains(new: tuple[object] | None, old: tuple[object] | None) -> bool:
 
 
 def _text(value: object) -> str:
-    """Lines in a list are the text that has them."""
+    """A value as text; a list of lines is the text of these lines."""
     lines = value if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value) else None
     if lines is not None:
         return "\n".join(map(str, lines)).strip()
