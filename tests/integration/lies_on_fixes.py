@@ -29,7 +29,7 @@ def leaves_one_job_out_of_the_tests_and_of_the_trailers(scene: Scene, clone: Pat
         git(clone, "cherry-pick", scene.machine[number])
 
 
-@liar("and is given up: ugly")
+@liar("the integrator gave it up: ugly")
 def gives_a_verified_fix_up_as_ugly(scene: Scene, clone: Path) -> dict[str, Any]:
     scene.again(clone, 2)
     resolve(scene, clone)
@@ -120,7 +120,7 @@ def calls_people_in_a_resolution(scene: Scene, clone: Path) -> None:
     resolve(scene, clone, subject="[FIX_IMPL] @ann fixes #1 [skip ci]\n\nSigned-off-by: Linus <linus@example.org>")
 
 
-@liar("is in no conflict")
+@liar("is not in conflict")
 def says_that_what_is_merged_has_failed(scene: Scene, clone: Path) -> dict[str, Any]:
     resolve(scene, clone)
     return {"failed": [{"job": "b.9", "change": "f" * 40, "reason": "it is mine"}], "ranking": ["0" * 40, 7, None]}

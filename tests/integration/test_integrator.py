@@ -119,7 +119,7 @@ async def test_its_ranking_is_the_order_of_the_fixes(tmp_path: Path) -> None:
     done = await workshop.integrate()
     assert workshop.subjects(done.head) == ["[FIX_IMPL] Halve", "[FIX_IMPL] Double"]
     assert "the fixes stand in the order that the integrator gave them" in done.notes
-    assert done.problems == (f"the integrator ranks {'0' * 40}, which is no fix of this branch",)
+    assert done.problems == (f"the integrator ranks {'0' * 40}, which is not a fix on this branch",)
 
 
 async def test_without_a_branch_of_its_own_the_machines_stands(tmp_path: Path) -> None:

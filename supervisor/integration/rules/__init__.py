@@ -1,1 +1,1 @@
-"""Which changes go into the branch, in which order, under which words, and what the ledger says of each. Pure."""
+"""The rules of integration: which changes are merged, in which order, with which messages and ledger rows. Pure."""

@@ -1,8 +1,8 @@
-"""What an integrator claims, by the shape and the trailers of its branch, and by its outcome.
+"""Checking an integrator's branch, its shape and its trailers, and its outcome.
 
-Each objection has a name. A branch may differ from the machine's in two ways: its order, and one commit for each
-conflict. So each of its commits is one of the machine's, or the resolution of one conflict, or a lie. What they hold
-is compared elsewhere, by content. Pure.
+Each objection has a name. A branch may differ from the machine's only in its order and by one commit for each
+conflict. So each commit is one of the machine's or the resolution of one conflict; anything else is refused. The
+content of the commits is compared elsewhere. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from supervisor.integration.rules.work import Unit
 from supervisor.model.ledger import Fate
 
 type Reason = Literal[
-    "not-on-base",  # its first commit doesn't stand on the batch's base
-    "not-linear",  # a merge, or a commit that doesn't stand on the one before
+    "not-on-base",  # the parent of its first commit is not the batch's base
+    "not-linear",  # a merge, or a commit whose parent is not the previous commit
     "unlabelled-commit",  # no trailers
     "invented-change",  # a trailer names a change that is neither on the machine's branch nor in conflict
-    "mixed-changes",  # several of the machine's commits or conflicts in one
-    "wrong-job",  # a trailer names a job that the change is not of
-    "repeated-change",  # two commits for the same
-    "dropped-change",  # a commit of the machine's is not there, or a conflict neither there nor given up
-    "rewritten-commit",  # one of the machine's has another author or message
-    "altered-content",  # a commit does something else than it may
-    "foreign-file",  # a resolution touches a file that the conflict has no part in
+    "mixed-changes",  # one commit for several of the machine's commits or conflicts
+    "wrong-job",  # a trailer names a job that the change does not belong to
+    "repeated-change",  # two commits for the same change
+    "dropped-change",  # a commit of the machine's is missing, or a conflict is neither resolved nor given up
+    "rewritten-commit",  # a commit of the machine's has another author or message
+    "altered-content",  # the content of a commit differs from what it may be
+    "foreign-file",  # a resolution changes a file that is not part of the conflict
     "empty-resolution",  # a resolution changes nothing
-    "left-marks",  # a resolution leaves the marks of a conflict
+    "left-marks",  # a resolution contains conflict markers
 ]
 
 
@@ -51,7 +51,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What one of its commits claims to be: one of the machine's, or the resolution of a job's conflict."""
+    """What a commit claims to be: one of the machine's, or the resolution of a job's conflict."""
 
     commit: BranchCommit
     machine: str = ""
@@ -63,7 +63,9 @@ def shape(base: str, commits: Sequence[BranchCommit]) -> Iterator[Objection]:
     for commit in commits:
         if commit.parents != (before,):
             straight = before == base and len(commit.parents) < 2
-            yield Objection("not-on-base" if straight else "not-linear", f"{commit.sha} does not stand on {before}")
+            yield Objection(
+                "not-on-base" if straight else "not-linear", f"the parent of {commit.sha} is not {before}"
+            )
             return
         before = commit.sha
 
@@ -71,7 +73,9 @@ def shape(base: str, commits: Sequence[BranchCommit]) -> Iterator[Objection]:
 def placed(
     batch: str, commits: Sequence[BranchCommit], machine: Mapping[str, Collection[str]], aside: Sequence[Unit]
 ) -> tuple[list[Placed], list[Objection]]:
-    """`machine`: the changes that each of the machine's commits holds; `aside`: what is in conflict."""
+    """What each commit claims to be, and objections.
+
+    `machine`: the changes in each of the machine's commits; `aside`: the units in conflict."""
     conflicts = {change.sha: unit for unit in aside for change in unit.changes}
     held = {change: sha for sha, changes in machine.items() for change in changes}
     found, lies = list[Placed](), list[Objection]()
@@ -84,12 +88,14 @@ def placed(
         elif (unit := conflicts.get(changes[0])) is not None:
             found.append(Placed(commit, resolves=unit))
             lies += [
-                Objection("wrong-job", f"{commit.sha} resolves a conflict of {batch}.{unit.job}, and names {job}")
+                Objection("wrong-job", f"{commit.sha} resolves a conflict of {batch}.{unit.job} but names {job}")
                 for job in jobs
                 if job != f"{batch}.{unit.job}"
             ]
         elif set(changes) != set(machine[held[changes[0]]]):
-            lies.append(Objection("mixed-changes", f"{commit.sha} has a part of the machine's {held[changes[0]]}"))
+            lies.append(
+                Objection("mixed-changes", f"{commit.sha} has only a part of the machine's {held[changes[0]]}")
+            )
         else:
             found.append(Placed(commit, machine=held[changes[0]]))
     return found, [*lies, *_repeated(found)]
@@ -99,12 +105,14 @@ def _untrue(
     commit: BranchCommit, changes: Sequence[str], held: Mapping[str, str], conflicts: Mapping[str, Unit]
 ) -> Objection | None:
     if not changes:
-        return Objection("unlabelled-commit", f"{commit.sha} names no change, and is none of the machine's")
+        return Objection("unlabelled-commit", f"{commit.sha} names no change and is not one of the machine's commits")
     if invented := [change for change in changes if change not in held and change not in conflicts]:
-        return Objection("invented-change", f"{commit.sha} names {invented[0]}, which nobody asked for")
+        return Objection(
+            "invented-change", f"{commit.sha} names {invented[0]}, which is neither merged nor in conflict"
+        )
     parts = {held.get(change) or f"a conflict of job {conflicts[change].job}" for change in changes}
     if len(parts) > 1:
-        return Objection("mixed-changes", f"{commit.sha} is several in one: {', '.join(sorted(parts))}")
+        return Objection("mixed-changes", f"{commit.sha} mixes {', '.join(sorted(parts))}")
     return None
 
 
@@ -113,25 +121,26 @@ def _repeated(found: Sequence[Placed]) -> Iterator[Objection]:
     for each in found:
         what = each.machine or (f"the conflict of job {each.resolves.job}" if each.resolves else "")
         if what in seen:
-            yield Objection("repeated-change", f"{each.commit.sha} is {what} once more")
+            yield Objection("repeated-change", f"{each.commit.sha} repeats {what}")
         seen.add(what)
 
 
 def dropped(
     found: Sequence[Placed], machine: Mapping[str, Collection[str]], aside: Sequence[Unit], failed: Mapping[str, str]
 ) -> Iterator[Objection]:
-    """`failed`: changes that it gives up, with its reasons. What was verified and merged is not its to give up."""
+    """Objections to missing changes. `failed`: changes that the integrator gave up, with its reasons; it may give up
+    conflicts, but not changes that are already merged."""
     there = {each.machine for each in found}
     for sha, changes in machine.items():
         if sha not in there:
             reasons = [failed[change] for change in changes if failed.get(change)]
-            why = f", and is given up: {reasons[0]}" if reasons else ""
-            yield Objection("dropped-change", f"{sha}, which the machine has merged, is not there{why}")
+            why = f"; the integrator gave it up: {reasons[0]}" if reasons else ""
+            yield Objection("dropped-change", f"{sha}, which the machine merged, is missing{why}")
     resolved = {each.resolves.job for each in found if each.resolves is not None}
     for unit in aside:
         if unit.job not in resolved and not any(failed.get(change.sha) for change in unit.changes):
             sha = unit.changes[0].sha
-            yield Objection("dropped-change", f"the change {sha} is neither there nor said to have failed")
+            yield Objection("dropped-change", f"the change {sha} is neither resolved nor listed in `failed`")
 
 
 MAX_REASON = 300
@@ -139,7 +148,7 @@ MOST_RANKED = 10_000
 
 
 def given_up(extra: Mapping[str, object]) -> dict[str, str]:
-    """Changes that an integrator says it could not bring in, with its reasons. Its outcome is hostile."""
+    """Changes that an integrator gave up, with its reasons. Its outcome is hostile."""
     said = extra.get("failed")
     entries = [entry for entry in said if isinstance(entry, dict)] if isinstance(said, list) else []
     reasons = {entry.get("change"): entry.get("reason") for entry in entries if _is_name(entry.get("change"))}
@@ -151,7 +160,7 @@ def given_up(extra: Mapping[str, object]) -> dict[str, str]:
 
 
 def ranked(extra: Mapping[str, object]) -> tuple[str, ...]:
-    """The fixes as an integrator ranks them, best first; () where it does not say."""
+    """The fixes as an integrator ranks them, best first; () if it does not rank them."""
     said = extra.get("ranking")
     named = said[:MOST_RANKED] if isinstance(said, list) else []
     return tuple(dict.fromkeys(str(each) for each in named if _is_name(each)))
@@ -160,17 +169,17 @@ def ranked(extra: Mapping[str, object]) -> tuple[str, ...]:
 def untrue(
     failed: Mapping[str, str], ranking: Sequence[str], conflicts: Collection[str], fixes: Collection[str]
 ) -> Iterator[str]:
-    """What it says of things that it was not asked about."""
+    """Statements of an integrator about changes that it was not asked about."""
     for change in failed:
         if change not in conflicts:
-            yield f"the integrator says that {_shown(change)} failed, which is in no conflict"
+            yield f"the integrator lists {_shown(change)} as failed, which is not in conflict"
     for change in ranking:
         if change not in fixes:
-            yield f"the integrator ranks {_shown(change)}, which is no fix of this branch"
+            yield f"the integrator ranks {_shown(change)}, which is not a fix on this branch"
 
 
 def with_reasons(rows: Sequence[ChangeRow], reasons: Mapping[str, str]) -> tuple[ChangeRow, ...]:
-    """Of what stays in conflict, also why it was given up."""
+    """The rows, with the integrator's reasons for conflicts that it gave up."""
     return tuple(
         replace(row, detail="; ".join(filter(None, [row.detail, reasons.get(row.change.sha, "")])))
         if row.fate is Fate.CONFLICT

@@ -1,4 +1,4 @@
-"""What became of each change and each job. Every change has one row, every job has one, and they agree."""
+"""The ledger: one row for every change and one for every job, and the two agree."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from supervisor.model.ledger import Fate, LedgerRow
 MAX_NAMED = 3
 RESOLVED = "a conflict that the integrator resolved"
 
-#: the best of its changes' fates is the job's
+#: a job's fate is the best one of its changes
 _BEST_FIRST = (Fate.MERGED, Fate.DUPLICATE, Fate.CONFLICT, Fate.REJECTED, Fate.EMPTY)
 
 
@@ -19,9 +19,9 @@ class ChangeRow:
     change: Change
     fate: Fate
     detail: str = ""
-    #: what it has become on the branch
+    #: its commit on the branch
     commit: str = ""
-    #: for a conflict: where, and the changes picked before that touch the same paths
+    #: for a conflict: the paths, and the earlier changes that touch the same paths
     paths: tuple[str, ...] = ()
     rivals: tuple[Change, ...] = ()
 
@@ -29,7 +29,7 @@ class ChangeRow:
 def change_rows(
     picks: Iterable[Picked], rejected: Mapping[str, str], works: Iterable[Work], commits: Mapping[str, str]
 ) -> tuple[ChangeRow, ...]:
-    """A row for every change of every work. `commits`: for a change on the branch, the commit that holds it."""
+    """A row for every change of every work. `commits` maps a change on the branch to its commit."""
     rows: dict[str, ChangeRow] = {}
     for picked in picks:
         detail = _detail(picked)
@@ -47,8 +47,9 @@ def change_rows(
 def job_rows(
     works: Iterable[Work], rows: Sequence[ChangeRow], doubts: Mapping[int, tuple[str, ...]] | None = None
 ) -> dict[int, LedgerRow]:
-    """A row for every job: one that brings no change is empty, or rejected with the reason. `doubts`: what merging
-    has made of a job's work, where it is not there as it was verified."""
+    """A row for every job. A job without changes is empty, or rejected with the reason.
+
+    `doubts`: how the merge changed a job's work, if it is not merged as verified."""
     by_job: dict[int, list[ChangeRow]] = {}
     for row in rows:
         by_job.setdefault(row.change.job, []).append(row)
@@ -65,9 +66,9 @@ def _detail(picked: Picked) -> str:
             return f"conflicts in {', '.join(picked.paths)}{with_whom}"
         case Fate.DUPLICATE if (there := picked.holder) is not None:
             same = [change.patch_id for change in picked.changes] == [there.patch_id]
-            return f"{'the same as' if same else 'all of it was done by'} {there.sha} of job {there.job}"
+            return f"{'the same as' if same else 'already contained in'} {there.sha} of job {there.job}"
         case Fate.DUPLICATE:
-            return "all of it is there already"
+            return "the base already has it"
         case Fate.EMPTY:
             return "it changes nothing"
         case Fate.MERGED if picked.resolved:
@@ -86,8 +87,7 @@ def _job_row(work: Work, rows: list[ChangeRow], doubts: tuple[str, ...]) -> Ledg
 
 
 def credited(picks: Iterable[Picked]) -> tuple[tuple[Change, str], ...]:
-    """Each change that is on the branch, with the merged one whose commit holds it: a duplicate is credited where it
-    was done."""
+    """Each change on the branch with the merged change whose commit contains it, for duplicates, too."""
     found: dict[str, str] = {}
     named: list[tuple[Change, str]] = []
     for picked in picks:

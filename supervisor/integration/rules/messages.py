@@ -1,7 +1,7 @@
-"""What the commits of an integration say: mechanical words, agents' summaries as quotations, trailers at the end.
+"""The commit messages of an integration: fixed text, agents' summaries as quotations, trailers at the end.
 
-Agents' texts stand in paragraphs of their own before the trailers, so nothing in them can pass for a trailer. What a
-forge would obey in them, `fixes #1` or `@name`, is broken by an invisible space.
+Agents' texts are in paragraphs of their own before the trailers, so that nothing in them can pass for a trailer. An
+invisible space breaks whatever a forge would act on, such as `fixes #1` or `@name`.
 """
 
 import re
@@ -15,8 +15,8 @@ MAX_SUBJECT = 100
 MAX_DOUBTS = 20
 
 _INVISIBLE = "\u200b"
-#: a person, an issue or a request; a link; an order to the CI, such as `[skip ci]` or `***NO_CI***`; a trailer's
-#: name, such as `Signed-off-by:`
+#: a mention, an issue or a pull request; a link; a CI command, such as `[skip ci]` or `***NO_CI***`; the name of a
+#: trailer, such as `Signed-off-by:`
 _OBEYED = re.compile(
     r"(?<=[@#])|(?<=!)(?=\d)|(?<=\bgh-)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)"
     r"|(?<=\[)(?=[^\]]*\])|(?<=\*\*)(?=\*)|(?<=-by)(?=:)",
@@ -25,12 +25,12 @@ _OBEYED = re.compile(
 _TRAILER = re.compile(r"Supervisor-(Job|Change): (\S+)")
 
 
-#: what a reviewer of the commit has to know, by job
+#: doubts for the reviewer of a commit, by job
 type Doubts = Mapping[int, tuple[str, ...]]
 
 
 def squash_message(batch: str, changes: Sequence[Change], works: Mapping[int, Work], doubts: Doubts) -> str:
-    """Of the one commit that holds all changes to tests, tutorials and documentation."""
+    """The message of the squashed commit with all changes to tests, tutorials and documentation."""
     jobs = sorted({change.job for change in changes})
     lines = [f"- {_named(works[job].test)}: {_summary(works[job], changes)}" for job in jobs]
     subject = f"[TEST/DOC] {_count(len(changes), 'change')} from {_count(len(jobs), 'job')}"
@@ -40,26 +40,27 @@ def squash_message(batch: str, changes: Sequence[Change], works: Mapping[int, Wo
 def fix_message(
     batch: str, changes: Sequence[Change], works: Mapping[int, Work], doubts: Doubts, *, resolved: bool = False
 ) -> str:
-    """Of a commit that holds a change to the implementation, the first of `changes`. `resolved`: it was in conflict
-    with others, and an integrator's agent has made it fit."""
+    """The message of a fix of the implementation, the first of `changes`.
+
+    `resolved`: an integrator's agent resolved its conflicts."""
     leader = _leader(changes)
     kind = leader.kind or "OTHER"
     summary = _line(works[leader.job].summaries.get(leader.kind, ""))
     jobs = sorted({change.job for change in changes})
     tests = "\n".join(f"- {_named(works[job].test)}: {_shown(works[job].evidence)}" for job in jobs)
-    how = "It was in conflict with what is below: an integrator's agent has made it fit." if resolved else ""
+    how = "It conflicted with the commits below it; an integrator's agent resolved that." if resolved else ""
     parts = [f"[{kind}] {_line(leader.subject, MAX_SUBJECT)}", summary, how, tests, _trailers(batch, changes, doubts)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _leader(changes: Sequence[Change]) -> Change:
-    """Where a commit holds several changes of one job, its implementation says what it is."""
+    """The change that gives a commit its subject: a job's fix of the implementation, before its other changes."""
     own = [change for change in changes if change.job == changes[0].job]
     return next((change for change in own if change.kind == IMPLEMENTATION), own[0])
 
 
 def trailers_in(message: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The jobs and the changes that a commit's trailers name; only its last paragraph counts."""
+    """The jobs and changes in a commit's trailers; only its last paragraph counts."""
     lines = message.rstrip("\n").rpartition("\n\n")[2].splitlines()
     found = [match for line in lines if (match := _TRAILER.fullmatch(line))]
     jobs, changes = (tuple(match[2] for match in found if match[1] == name) for name in ("Job", "Change"))
@@ -67,7 +68,7 @@ def trailers_in(message: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def unlinked(words: str) -> str:
-    """The same to read; but it calls nobody, closes nothing and leads nowhere."""
+    """The same text to a reader, without effective mentions, issue keywords and links."""
     return _OBEYED.sub(_INVISIBLE, words)
 
 
@@ -93,7 +94,7 @@ def _line(text: str, most: int = MAX_SUMMARY) -> str:
 
 
 def _named(test: str) -> str:
-    """A node id, as it can be pasted; one that is more than a word is only text."""
+    """A node id in a form that can be pasted; if it has spaces, as plain text."""
     return test if test.isprintable() and " " not in test and len(test) <= MAX_SUMMARY else _line(test)
 
 

@@ -1,4 +1,4 @@
-"""Whether a branch wants an agent's judgement, and what the agent is then asked. Pure."""
+"""Whether a branch needs an integrator's judgement, and its task. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from supervisor.model.change import Change
 from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.model.publication import Escalation
 
-#: so many changes alike, in so many files, are one matter
+#: the least number of similar changes, and of their files, that make a repeated group
 ALIKE, FILES = 3, 2
-#: so many fixes of the implementation want an order
+#: the least number of fixes of the implementation to rank
 RANKED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An agent's word that something beyond its own test needs attention."""
+    """An escalation, with the job that raised it."""
 
     job: int
     escalation: Escalation
@@ -25,7 +25,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    #: what each job in conflict brings: it is resolved as a whole
+    #: the changes of each job in conflict, which are resolved as a whole
     conflicts: tuple[tuple[ChangeRow, ...], ...]
     #: the fixes on the branch, best first
     ranking: tuple[Change, ...]
@@ -34,7 +34,7 @@ class Questions:
 
     @property
     def why(self) -> str:
-        """What there is to judge; "" if there is nothing."""
+        """What needs judgement, in words; "": nothing."""
         fixes = len(self.ranking) if len(self.ranking) >= RANKED else 0
         counts = (
             (len(self.conflicts), "conflict", "conflicts"),
@@ -46,7 +46,7 @@ class Questions:
 
 
 def questions(rows: Sequence[ChangeRow], commits: Sequence[str], raised: Iterable[Raised]) -> Questions:
-    """`rows` of the mechanical pass, and the commits of its branch in their order."""
+    """The questions after the mechanical pass: `rows` are its ledger, `commits` its branch in order."""
     holders: dict[str, Change] = {}
     for row in rows:
         if row.fate is Fate.MERGED and not row.change.is_test:
@@ -64,7 +64,7 @@ def questions(rows: Sequence[ChangeRow], commits: Sequence[str], raised: Iterabl
 
 
 def repeated(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
-    """Groups of changes that bring the same lines to different files; the same patch many times is one change."""
+    """Groups of changes that add the same lines to different files; identical patches count as one change."""
     groups: dict[str, dict[str, Change]] = {}
     for change in changes:
         if change.alike_id:
@@ -76,7 +76,7 @@ def repeated(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
 def task(
     batch: str, asked: Questions, works: Mapping[int, Work], patches: Mapping[str, str], run: str
 ) -> dict[str, object]:
-    """What the integrator's agent finds in `integration.json`."""
+    """The content of `integration.json`, the task of the integrator's agent."""
 
     def named(change: Change) -> dict[str, object]:
         return {"job": f"{batch}.{change.job}", "change": change.sha, "test": works[change.job].test}

@@ -1,4 +1,4 @@
-"""Which jobs bring work, what of it qualifies and why the rest does not, and in which order it goes in. Pure."""
+"""Which jobs have work to integrate, which of it qualifies, and in which order it is merged. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ SUCCESSES = frozenset({Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN})
 
 
 def work_of(batch: Batch, job: Job, report: Statement | None, changes: Sequence[Change]) -> Work:
-    """`report` None: it can't be read any more, and the commits speak for themselves."""
+    """A job's work. `report` None: the agent's outcome is not readable any more, so only the commits count."""
     if report is None:
         report = Statement(tuple(ChangeClaim(change.kind, "SUCCEEDED") for change in changes))
     kinds = {change.sha: kind_of(change.kind, change.paths, job.test) for change in changes}
     relabelled = {change.kind: kinds[change.sha] for change in changes if kinds[change.sha] != change.kind}
     claims = {claim.kind: claim for claim in report.changes}
-    # What is said of a change goes with it under its new name.
+    # A claim about a relabelled change is moved to its new kind.
     moved = {new: replace(claims[old], kind=new) for old, new in relabelled.items() if old in claims}
     return brought(
         job.number,
@@ -39,7 +39,9 @@ def work_of(batch: Batch, job: Job, report: Statement | None, changes: Sequence[
 
 
 def why_not(batch: Batch, job: Job, changes: Sequence[Change]) -> str:
-    """Cases: it was not proved; its own agent calls it no success; policy forbids it, where nobody verified."""
+    """Why a job's work may not be merged; "" if it may.
+
+    Cases: it is not verified; its own agent does not call it a success; verification is off and policy forbids it."""
     if job.verdict.verification in UNPROVEN:
         return f"{job.verdict.verification}: {job.verdict.reason}"
     if job.verdict.verification not in ("verified", "not-needed"):
@@ -52,13 +54,14 @@ def why_not(batch: Batch, job: Job, changes: Sequence[Change]) -> str:
 
 
 def proves(batch: Batch) -> bool:
-    """Whether tests are run on its branches."""
+    """Whether tests are run on the batch's branches."""
     return batch.role == "tester" and batch.profile.verify_runs > 0
 
 
 def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
-    """The tests that were seen to pass, and so must pass on a branch: those that needed no work, and those whose work
-    is on it. None where nothing is verified."""
+    """The tests that passed verification and so must pass on the branch; empty if verification is off.
+
+    They are those that needed no work, and those whose work is on the branch."""
     if not proves(batch):
         return ()
     there = {row.change.job for row in rows if row.fate in (Fate.MERGED, Fate.DUPLICATE)}
@@ -73,22 +76,22 @@ def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
 class Plan:
     """One unit for each job that qualifies."""
 
-    #: in the order of their jobs: so their tests are squashed
+    #: in job order, the order in which their tests are squashed
     units: tuple[Unit, ...]
-    #: those with fixes, the most useful first
+    #: units with fixes, the most useful first
     ranked: tuple[Unit, ...]
-    #: why a change was left out, by its commit
+    #: why a change was left out, by commit
     rejected: dict[str, str]
 
     @property
     def jobs(self) -> tuple[int, ...]:
-        """In the order in which they are picked: what comes later has the worse rank."""
+        """The jobs in the order in which they are picked, best rank first."""
         only_tests = (unit.job for unit in self.units if not unit.fixes)
         return (*only_tests, *(unit.job for unit in self.ranked))
 
 
 def planned(works: Iterable[Work]) -> Plan:
-    """The same plan for the same works, in whatever order they come."""
+    """Plan an integration. The order of `works` does not matter."""
     rejected: dict[str, str] = {}
     units: list[Unit] = []
     for work in sorted(works, key=lambda work: work.job):
@@ -103,7 +106,7 @@ def planned(works: Iterable[Work]) -> Plan:
 
 
 def reordered(plan: Plan, shas: Sequence[str]) -> tuple[Unit, ...]:
-    """The ranked units as a list of changes has them, best first; what it does not name keeps its place after."""
+    """The ranked units in the order of a list of changes; units that it does not name follow in their old order."""
     places = {sha: place for place, sha in reversed(list(enumerate(shas)))}
 
     def place(unit: Unit) -> int:
@@ -113,20 +116,23 @@ def reordered(plan: Plan, shas: Sequence[str]) -> tuple[Unit, ...]:
 
 
 def rejection(work: Work, change: Change) -> str:
-    """Why this change may not go in; "" if it may."""
+    """Why this change may not be merged; "" if it may."""
     if work.rejected:
         return work.rejected
     if work.errored:
-        return "its agent says that it ended in an error"
+        return "its agent reports an error"
     if work.passing_before and work.passing_after is False:
-        return "its test passed before and fails after it"
+        return "its test passed before the change and fails after it"
     if change.kind in work.failed_kinds:
-        return "its agent says that it failed"
+        return "its agent reports that it failed"
     return ""
 
 
 def _left_out(work: Work) -> dict[str, str]:
-    """A job's work was verified as a whole. Only what is no implementation, in files of its own, can stay behind."""
+    """The changes of a job to leave out, with the reasons.
+
+    The work was verified as a whole: a failed change is left out alone only if it is outside the implementation and in
+    files of its own. Otherwise all changes are left out."""
     out = {change.sha: why for change in work.changes if (why := rejection(work, change))}
     kept = [change for change in work.changes if change.sha not in out]
     if not out or not kept:
@@ -134,13 +140,13 @@ def _left_out(work: Work) -> dict[str, str]:
     shared = {path for change in kept for path in change.paths}
     for change in work.changes:
         if change.sha in out and not (change.is_test and shared.isdisjoint(change.paths)):
-            why = f"it goes with {change.sha}, of which its agent says that it failed"
+            why = f"it was verified together with {change.sha}, which failed according to its agent"
             return out | {each.sha: why for each in kept}
     return out
 
 
 def _unit(work: Work, kept: tuple[Change, ...], without: frozenset[str]) -> Unit:
-    """Tests and fixes that share a file can't be told apart: then all stay in the job's own order."""
+    """A job's unit. If tests and fixes share a file, they can't be separated and stay in the job's own order."""
     tests = tuple(change for change in kept if change.is_test)
     fixes = tuple(change for change in kept if not change.is_test)
     fixed = {path for change in fixes for path in change.paths}
@@ -150,7 +156,7 @@ def _unit(work: Work, kept: tuple[Change, ...], without: frozenset[str]) -> Unit
 
 
 def _makers(units: Iterable[Unit]) -> dict[str, set[int]]:
-    """Which jobs make a fix that looks the same. A hint for the rank: what is the same is seen when it is picked."""
+    """Which jobs have a fix that looks the same: a hint for the rank. Real duplicates are found when they are picked."""
     makers: dict[str, set[int]] = {}
     for unit in units:
         for fix in unit.fixes:
@@ -159,7 +165,7 @@ def _makers(units: Iterable[Unit]) -> dict[str, set[int]]:
 
 
 def _rank(unit: Unit, makers: dict[str, set[int]]) -> tuple[bool, int, int, int]:
-    """Labelled fixes first; then what the most jobs found; then what touches the least; then by job."""
+    """Labelled fixes first; then those that most jobs found; then those with the fewest paths; then by job."""
     labelled = any(fix.kind == IMPLEMENTATION for fix in unit.fixes)
     found = max(len(makers[fix.patch_id]) for fix in unit.fixes)
     paths = {path for fix in unit.fixes for path in fix.paths}

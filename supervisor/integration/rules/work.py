@@ -1,4 +1,4 @@
-"""The values of an integration: what each job brings, and what became of it."""
+"""The values of an integration: the work of each job, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from supervisor.model.publication import Statement
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What re-running the test in clean checkouts showed."""
+    """The result of running the test in clean checkouts."""
 
     failed_before: bool | None = None
     passed: int = 0
@@ -19,27 +19,27 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that one job brings to the integration."""
+    """The work of one job, for the integration."""
 
     job: int
     test: str
     changes: tuple[Change, ...] = ()
-    #: why nothing of it may go in, as verification said; "" if it may
+    #: why verification forbids to merge it; "" if it does not
     rejected: str = ""
     errored: bool = False
     passing_before: bool | None = None
     passing_after: bool | None = None
-    #: what the agent says it has done, by kind
+    #: the agent's summaries of its changes, by kind
     summaries: Mapping[str, str] = field(default_factory=dict)
-    #: kinds that the agent itself says have failed
+    #: kinds of changes that failed according to the agent
     failed_kinds: frozenset[str] = frozenset()
     evidence: Evidence = Evidence()
-    #: sentences for the reviewer about what no machine can decide
+    #: sentences for the reviewer about what a machine can't decide
     doubts: tuple[str, ...] = ()
 
     @property
     def head(self) -> str:
-        """The last of its commits: what was verified."""
+        """Its last commit, which was verified."""
         return self.changes[-1].sha
 
 
@@ -53,7 +53,7 @@ def brought(
     evidence: Evidence | None = None,
     doubts: tuple[str, ...] = (),
 ) -> Work:
-    """What a job brings, by its agent's report and by what verification said of it."""
+    """A job's work, from its agent's report and from its verification."""
     unclaimed = "its agent claims no change" if changes and not report.succeeded_kinds else ""
     return Work(
         job,
@@ -72,16 +72,16 @@ def brought(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one job brings, in its order: it was verified as a whole, and goes in as a whole or not at all."""
+    """The changes of one job in order: they were verified as a whole, and are merged as a whole or not at all."""
 
     job: int
-    #: the commit that was verified
+    #: the verified commit
     head: str
-    #: to be squashed into one commit with those of other jobs
+    #: squashed into one commit with those of other jobs
     tests: tuple[Change, ...]
-    #: each a commit of its own, one after the other
+    #: each becomes a commit of its own, in order
     fixes: tuple[Change, ...]
-    #: paths of the job's other changes, which its agent calls failed: they stay as they are
+    #: paths of the job's failed changes, which are left unchanged
     without: frozenset[str] = frozenset()
 
     @property
@@ -95,16 +95,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What became of changes that were picked together."""
+    """The result of changes that were picked together."""
 
     changes: tuple[Change, ...]
-    #: MERGED, DUPLICATE (all of it was there), EMPTY or CONFLICT
+    #: MERGED, DUPLICATE (the branch already had all of it), EMPTY or CONFLICT
     fate: Fate
-    #: for a conflict, where
+    #: for a conflict: the paths
     paths: tuple[str, ...] = ()
-    #: for a conflict or a duplicate: the changes picked before that touch the same paths
+    #: for a conflict or a duplicate: the earlier changes that touch the same paths
     rivals: tuple[Change, ...] = ()
-    #: for a duplicate, the change after which it changes nothing any more; None: the branch's own start has it
+    #: for a duplicate: the earlier change that contains it; None: the base contains it
     holder: Change | None = None
-    #: for what was merged: it was in conflict, and an integrator's agent has made it fit
+    #: merged after an integrator's agent resolved its conflict
     resolved: bool = False

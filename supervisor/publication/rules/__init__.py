@@ -1,1 +1,1 @@
-"""How a publication is read: bytes in, frozen values out. Pure."""
+"""Parsing publications: bytes in, frozen values out. Pure."""

@@ -1,8 +1,8 @@
-"""Reads an agent's outcome.json and the tool's meta.json into frozen values. Raises only Hostile.
+"""Parses an agent's outcome.json and the publish tool's meta.json into frozen values. Raises only Hostile.
 
-The text is hostile. It is decoded once, then made safe once (`_safe`: depth, numbers, strings), and only then read.
-Fields that decide something (`changes`, `errored`, `blocked`, `tests_passing_*`) must have their type; any other
-field of a wrong type or unknown name decides nothing, and is kept in `extra`.
+The text is hostile. It is decoded once, then sanitized once (`_safe`: depth, numbers, strings), and only then parsed.
+Fields that decide something (`changes`, `errored`, `blocked`, `tests_passing_*`) must have the right type. Other
+fields of a wrong type, and unknown fields, are kept in `extra`.
 """
 
 import re
@@ -23,15 +23,15 @@ MAX_ITEMS = 50
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, DCS and the like, up to their end
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, DCS and the like, up to their terminator
     r"|\x1b[ -/]*[0-~]?"
 )
-#: control characters but for tab and newline, and those that turn the direction of writing
+#: control characters except tab and newline, and characters that change the direction of text
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def clean(text: str, most: int = MAX_TEXT) -> str:
-    """The text without escapes or control characters, cut to `most` characters with a mark."""
+    """The text without escape sequences and control characters, truncated to `most` characters with a mark."""
     text = _UNPRINTABLE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -86,7 +86,7 @@ def _decode(data: bytes, part: Literal["outcome", "meta"]) -> dict[str, object]:
 
 
 def _safe(value: object, depth: int = 0) -> object:
-    """The same value with nothing in it that a terminal, a database or a JSON writer chokes on."""
+    """The same value without anything that a terminal, a database or a JSON writer can't handle."""
     if depth > MAX_DEPTH:
         raise RecursionError
     match value:
@@ -109,7 +109,7 @@ def _changes(said: object) -> tuple[ChangeClaim, ...]:
     if said is None:
         return ()
     if not isinstance(said, dict) or len(said) > MAX_ITEMS:
-        _refuse("outcome-wrong-type", f"the outcome's changes are no object of at most {MAX_ITEMS} kinds")
+        _refuse("outcome-wrong-type", f"the outcome's changes are not an object with at most {MAX_ITEMS} kinds")
     claims = []
     for kind, claim in said.items():
         if not isinstance(claim, dict) or not isinstance(claim.get("status"), str):
@@ -146,7 +146,7 @@ def _escalation(said: Mapping[str, object]) -> Escalation:
 
 
 class _Reader:
-    """Takes fields of the expected type, and remembers in `read` which it took."""
+    """Takes fields of the expected type, and records their names in `read`."""
 
     def __init__(self, said: Mapping[str, object]) -> None:
         self.said = said
@@ -161,7 +161,7 @@ class _Reader:
 
     def deciding_text(self, name: str) -> str:
         if not isinstance(self.said.get(name), str | None):
-            _refuse("outcome-wrong-type", f"the outcome's {name} is no text")
+            _refuse("outcome-wrong-type", f"the outcome's {name} is not a string")
         return self.text(name)
 
     def text(self, name: str) -> str:
@@ -179,14 +179,14 @@ class _Reader:
 
 
 def claimed(report: Statement, commits: int) -> tuple[Outcome, str]:
-    """The outcome that is claimed, and one sentence on it. What was claimed and not committed is no work."""
+    """The claimed outcome, and one sentence about it. A claim without commits counts as failed."""
     if report.blocked:
         return Outcome.BLOCKED, report.blocked
     if report.errored:
         return Outcome.FAILED, report.summary or "the agent gave up"
     kinds = report.succeeded_kinds
     if kinds and not commits:
-        return Outcome.FAILED, f"claims {', '.join(kinds)} and has committed nothing"
+        return Outcome.FAILED, f"it claims {', '.join(kinds)} but committed nothing"
     if any(kind.startswith("FIX_") for kind in kinds):
         return Outcome.FIXED, report.summary
     if kinds:

@@ -1,13 +1,13 @@
-"""Reads the members of a hostile tar file. Bytes in, names and offsets out: nothing is written here.
+"""Reads the members of a hostile tar file: bytes in, names and offsets out. Nothing is written.
 
-The standard library's reader is not used: it follows chains of extended headers, allocates what they announce,
-accepts sparse files and negative sizes, and decompresses. The tars that our publish tool makes (GNU, BSD or busybox
-tar, uncompressed) need only five kinds of header, and each other one is refused by name:
+The standard library's reader is not used: it follows chains of extended headers, allocates as much as they declare,
+accepts sparse files and negative sizes, and decompresses. The tars of our publish tool (GNU, BSD or busybox tar,
+uncompressed) need only five kinds of header; any other kind is refused by name:
 
     0, NUL  file        5  folder (only skipped)        L  GNU long name        x  POSIX extended header: `path`
 
-A member whose header is sound but not acceptable is a Refusal, and reading goes on behind it: what is usable is kept.
-Where the structure itself is broken, nothing behind can be trusted: the last item is a Refusal, and reading ends.
+A member with a valid but unacceptable header becomes a Refusal, and reading continues after it. If the structure
+itself is broken, nothing after that can be trusted: the last item is a Refusal, and reading ends.
 """
 
 from collections.abc import Iterator
@@ -75,8 +75,8 @@ def _members(file: BinaryIO, length: int) -> Iterator[Member | Refusal]:
             long_name = _pax_path(_long(file, data, size, length))
         elif kind != b"5":
             reason = _REFUSED_KINDS.get(kind, "odd-member")
-            yield Refusal("archive", reason, f"the archive holds a member of the refused kind {reason}")
-    raise _Broken("too-many-entries", f"the archive holds more than {MAX_ENTRIES} entries")
+            yield Refusal("archive", reason, f"the archive contains a member of the refused kind {reason}")
+    raise _Broken("too-many-entries", f"the archive contains more than {MAX_ENTRIES} entries")
 
 
 def _read(file: BinaryIO, offset: int, size: int, length: int) -> bytes:
@@ -87,7 +87,7 @@ def _read(file: BinaryIO, offset: int, size: int, length: int) -> bytes:
 
 
 def _check(header: bytes, *, first: bool) -> None:
-    """Whether the header's checksum is right; on the very first one, say what the file is instead."""
+    """Raise _Broken if the header's checksum is wrong; for the first header, with what the file is instead."""
     if first and header.startswith(_COMPRESSED):
         raise _Broken("compressed", "the archive is compressed, which is refused")
     stated = header[148:156].strip(b" \0")
@@ -95,7 +95,7 @@ def _check(header: bytes, *, first: bool) -> None:
         total = sum(header) - sum(header[148:156]) + 8 * ord(" ")
         if stated.lstrip(b"0") == b"%o" % total:
             return
-    raise _Broken("not-a-tar" if first else "broken-header", "the archive has a header that is no tar header")
+    raise _Broken("not-a-tar" if first else "broken-header", "the archive has a header that is not a tar header")
 
 
 def _octal(field: bytes) -> int:
@@ -118,7 +118,7 @@ def _long(file: BinaryIO, offset: int, size: int, length: int) -> bytes:
 
 
 def _pax_path(records: bytes) -> bytes:
-    """The `path` of records such as `30 path=artifacts/über.txt\\n`; those that change a size are refused."""
+    """The `path` in records such as `30 path=artifacts/über.txt\\n`. Records that change a size are refused."""
     path = b""
     while records:
         digits, _, _ = records.partition(b" ")

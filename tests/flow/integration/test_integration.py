@@ -167,8 +167,8 @@ def change(job: int = 1, kind: str = "FIX_IMPL", patch: str = "", paths: tuple[s
         (Work(1, "t", passing_before=True), ""),
         (Work(1, "t", rejected="flaky"), "flaky"),
         (Work(1, "t", errored=True), "error"),
-        (Work(1, "t", passing_before=True, passing_after=False), "passed before and fails"),
-        (Work(1, "t", failed_kinds=frozenset({"FIX_IMPL"})), "says that it failed"),
+        (Work(1, "t", passing_before=True, passing_after=False), "passed before the change and fails"),
+        (Work(1, "t", failed_kinds=frozenset({"FIX_IMPL"})), "reports that it failed"),
         (Work(1, "t", failed_kinds=frozenset({"DOC"})), ""),
     ],
 )
@@ -195,7 +195,7 @@ def test_a_fix_that_its_agent_calls_failed_takes_the_rest_of_its_job_with_it() -
     fix, test = change(1), replace(change(1, "FIX_TEST", paths=("t",)), sha="f" * 40)
     plan = planned([Work(1, "t", (fix, test), failed_kinds=frozenset({"FIX_IMPL"}))])
     assert (plan.units, set(plan.rejected)) == ((), {fix.sha, test.sha})
-    assert "it goes with" in plan.rejected[test.sha]
+    assert "it was verified together with" in plan.rejected[test.sha]
 
 
 def test_a_summary_that_plays_trailer_is_only_text() -> None:

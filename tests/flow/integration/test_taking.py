@@ -38,8 +38,8 @@ def test_a_reason_changes_no_row_but_those_that_stay_in_conflict(
 def test_what_it_says_of_things_that_it_was_not_asked_about_is_told() -> None:
     said = list(untrue({"c1": "too hard", "c2": "ugly"}, ["c3", "c9\x1b"], {"c1"}, {"c3"}))
     assert said == [
-        "the integrator says that c2 failed, which is in no conflict",
-        "the integrator ranks c9?, which is no fix of this branch",
+        "the integrator lists c2 as failed, which is not in conflict",
+        "the integrator ranks c9?, which is not a fix on this branch",
     ]
 
 
