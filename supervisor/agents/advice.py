@@ -1,8 +1,8 @@
-"""Says to an agent, on its own host, what policy will say to its work: a line each, `refused: …` or `doubt: …`.
+"""Tells an agent, on its own host, how policy will judge its work: one line each, `refused: …` or `doubt: …`.
 
     python3 -I policy.pyz SETTINGS.json BASE HEAD     in its clone; any Python from 3.11
 
-It is packed with the rules themselves (`verification/inspecting.py`), and imports nothing else that is ours.
+It is packed with the rules themselves (`verification/inspecting.py`) and imports nothing else of this project.
 """
 
 import json
@@ -56,7 +56,7 @@ def known(base: str, test: str) -> Base:
 def main() -> None:
     if hasattr(signal, "alarm"):
         signal.alarm(SECONDS)
-    with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123 - nothing is imported that need not be
+    with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123 - fewer imports, quicker start
         settings = json.load(file)
     base, head = sys.argv[2:4]
     files, test, repository = changes(base, head), settings["test"], known(base, settings["test"])
@@ -64,7 +64,7 @@ def main() -> None:
     kinds = [line[1:].partition("]")[0] for line in subjects if line.startswith("[")]
     allowed = Allowed(tuple(settings["allow"]), tuple(settings["deny"]))
     found = breaches(files, test, allowed, kinds, repository)
-    # What this Python can't read, that of the daemon may.
+    # The daemon's Python may be able to read what this one can't.
     refused = [breach for breach in found if breach.rule != "unreadable"]
     for breach in refused[:MOST_SAID]:
         say("refused", str(breach))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The rehearsal agent: obeys the agent contract without a model, on the seeded defects of the rehearsal target.
+"""The rehearsal agent: follows the agent contract without a model, on the seeded defects of the rehearsal target.
 
-It is one file for any host: Python 3.9, git and `defects.json` are all it needs. What it does for a test is written
-there: which behaviour each attempt shows (publish, forget, silent, hang, crash, dirty-crash), which edits it makes
-and what it claims; it is honest about nothing but what it ran. A test that is not named there is clean. `--scenario`
-forces a behaviour on any test of any repository, for batches that measure the supervisor.
+It is a single file for any host and needs only Python 3.9, git and `defects.json`, which scripts its work on each
+test: the behaviour of each attempt (publish, forget, silent, hang, crash, dirty-crash), its edits and its claims.
+Only the test results that it reports are real. A test that the file does not name is clean. `--scenario` forces a
+behaviour on any test of any repository, for batches that measure the supervisor.
 
-mngr takes an agent for alive while a process is named as the first word of its command, and for working while
-the file `active` is in its state folder.
+mngr considers an agent alive while a process has the name of the first word of its command, and working while the
+file `active` is in its state folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from subprocess import DEVNULL, PIPE, STDOUT, CompletedProcess, run
 from typing import Any, NoReturn
 
 PR_SET_NAME = 15
-ENDLESS = ["silent", "hang", "crash"]  # without an outcome; methods of Agent are called so
+ENDLESS = ["silent", "hang", "crash"]  # behaviours without an outcome: the names of methods of Agent
 SCENARIOS = ["clean", "improve", "forget", "dirty-crash", *ENDLESS]
 
 Json = dict[str, Any]
@@ -41,7 +41,7 @@ def defects_file() -> Path:
 
 
 def take_expected_name(state: Path) -> None:
-    """Be called in `ps` what mngr looks for: the first word of the agent's command."""
+    """Take the process name that mngr looks for: the first word of the agent's command."""
     try:
         command = json.loads((state / "data.json").read_text())["command"]
         name = Path(shlex.split(command)[0]).name.encode()[:15]
@@ -51,7 +51,7 @@ def take_expected_name(state: Path) -> None:
 
 
 class Log:
-    """What the agent says: on the pane, and as ATIF steps, shaped like those of mngr's claude plugin."""
+    """The agent's output: on the pane, and as ATIF steps in the form of mngr's claude plugin."""
 
     def __init__(self, state: Path, tokens: int) -> None:
         self._file = state / "events" / "rehearsal" / "events.jsonl"
@@ -88,7 +88,7 @@ def git(*args: str) -> str:
 
 
 def applies(edits: list[Json]) -> bool:
-    """Whether each edit's text is in its file, once. If not, somebody was here before."""
+    """Whether each edit's text is in its file exactly once. If not, the edit has already been made."""
     return all(
         Path(edit["path"]).exists() and Path(edit["path"]).read_text().count("\n".join(edit["find"])) == 1
         for edit in edits
@@ -109,7 +109,7 @@ def commit(subject: str, edits: list[Json], *trailers: str) -> None:
 
 
 def claims(changes: list[Json], passing: bool) -> Json:
-    """The outcome's word on each change; one without edits is one that it did not know how to make."""
+    """The outcome's claims about each change. A change without edits counts as failed."""
     return {
         change["kind"]: {
             "status": "SUCCEEDED" if passing and change["edits"] else "FAILED",
@@ -120,7 +120,7 @@ def claims(changes: list[Json], passing: bool) -> Json:
 
 
 def sharpened(test: str) -> Json:
-    """What `--scenario improve` does to any test, or to the first of a class or file: it says its promise."""
+    """The change of `--scenario improve` to a test, or to the first one of a class or file: a comment."""
     path, _, inside = test.partition("::")
     name, source = re.sub(r"\[.*", "", inside).split("::")[-1], Path(path).read_text()
     tries = (name, source), (r"test\w*", source.partition(f"class {name}")[2] or source)
@@ -131,7 +131,7 @@ def sharpened(test: str) -> Json:
 
 
 class Agent:
-    """One attempt, by the contract in the environment."""
+    """One attempt, with the contract in its environment."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.test = os.environ.get("SUPERVISOR_TEST", "")
@@ -150,7 +150,7 @@ class Agent:
         active.touch() if yes else active.unlink(missing_ok=True)
 
     def run_test(self, name: str) -> bool:
-        """Run the test for real, just as the supervisor said."""
+        """Run the test for real, with the supervisor's command."""
         done = shell(self.command)
         passed = done.returncode == 0
         last = (done.stdout.strip().splitlines() or ["(no output)"])[-1]
@@ -176,13 +176,13 @@ class Agent:
 
     def publish(self) -> int:
         done = shell(os.environ["SUPERVISOR_PUBLISH"])
-        if "will be refused" in done.stdout:  # as this rehearsal wants it
+        if "will be refused" in done.stdout:  # the scenario is to publish it all the same
             done = shell(os.environ["SUPERVISOR_PUBLISH"])
         self.log.step(("publishing was refused: " if done.returncode else "published. ") + done.stdout.strip())
         return done.returncode
 
     def crash(self) -> NoReturn:
-        self.log.step("crashing, as this rehearsal wants it")
+        self.log.step("crashing, as the scenario says")
         os._exit(70)
 
     def hang(self) -> NoReturn:
@@ -204,7 +204,7 @@ class Agent:
         self.log.step(f"told: {word.strip()}")
 
     def seed(self) -> tuple[Json, str]:
-        """What is written for this test, and how this attempt behaves."""
+        """The script for this test, and the behaviour of this attempt."""
         if self.options.scenario is None:
             seed = {**self.defects["default"], **self.defects["tests"].get(self.test, {})}
             behaviours = seed.get("attempts", ["publish"])
@@ -241,7 +241,7 @@ class Agent:
             self.log.step(f"committed [{change['kind']}] {change['subject']}")
 
     def integrate(self) -> int:
-        """Resolve the conflicts that are known here, name repeated changes, accept the machine's ranking."""
+        """Resolve the scripted conflicts, name repeated changes, accept the machine's ranking."""
         given = json.loads(Path(os.environ["SUPERVISOR_PROMPT"]).with_name("integration.json").read_text())
         conflicts = given["conflicts"]
         before = self.run_test("before") if self.command else True
@@ -255,7 +255,7 @@ class Agent:
         return self.publish()
 
     def resolve(self, conflict: Json) -> Json | None:
-        """Commit one side of a conflict on top of the other; or say why not."""
+        """Commit one side of a conflict on top of the other, or return why not."""
         seed = self.defects["tests"].get(conflict["test"], {})
         edits = seed.get("resolution", [])
         if not edits or not applies(edits):
@@ -269,7 +269,7 @@ class Agent:
         return None
 
     def repeated(self, groups: list[Json]) -> list[Json]:
-        """Name each group of repeated changes for which a shared fix is known."""
+        """Escalate each group of repeated changes that has a scripted shared fix."""
         asked = [known for known in self.defects["normalizations"] if applies(known["edits"])]
         asked = [known for known in asked if any(set(known["tests"]) <= set(group["tests"]) for group in groups)]
         self.log.step(f"named {len(asked)} groups")
@@ -278,9 +278,9 @@ class Agent:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="rehearsal", description="An agent without a model.")
-    parser.add_argument("--defects", type=Path, default=defects_file(), help="what it knows")
-    parser.add_argument("--scenario", choices=SCENARIOS, help="behave so, whatever the test")
-    parser.add_argument("--work", type=float, default=0.0, metavar="SECONDS", help="work that long")
+    parser.add_argument("--defects", type=Path, default=defects_file(), help="the script of its behaviour")
+    parser.add_argument("--scenario", choices=SCENARIOS, help="force this behaviour on every test")
+    parser.add_argument("--work", type=float, default=0.0, metavar="SECONDS", help="how long to work")
     parser.add_argument("--tokens", type=int, default=0, help="prompt tokens that each step reports")
     agent = Agent(parser.parse_args())
     take_expected_name(agent.state)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The rehearsal's writer: fills seeds and writes tests without a model, for the rehearsal target.
 
-It is one file for any host: Python 3.9, git and `writing.json` are all it needs. What it makes of each seed, of each
-block (known by its last command) and of each stale citation (known by its test) is written there; anything else, it
-leaves alone and says so.
+It is a single file for any host and needs only Python 3.9, git and `writing.json`. That file scripts its work on each
+seed, each block (identified by its last command) and each stale citation (identified by its test). It leaves anything
+else alone and says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def knowledge_file() -> Path:
 
 
 def take_expected_name(state: Path) -> None:
-    """Be called in `ps` what mngr looks for: the first word of the agent's command."""
+    """Take the process name that mngr looks for: the first word of the agent's command."""
     try:
         command = json.loads((state / "data.json").read_text())["command"]
         ctypes.CDLL(None).prctl(PR_SET_NAME, Path(shlex.split(command)[0]).name.encode()[:15], 0, 0, 0)
@@ -70,7 +70,7 @@ class Writer:
         return dict(knowledge["stale"].get(self.task["test"], {}))
 
     def work(self) -> Json:
-        """Do what is known, and say what came of it."""
+        """Do the scripted work and return the outcome."""
         if "subject" not in self.known:
             return self.left_alone()
         kind, paths, proof = getattr(self, f"write_{self.task['kind']}")()
@@ -127,7 +127,7 @@ def say(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="rehearsal-writer", description="A writer without a model.")
-    parser.add_argument("--knowledge", type=Path, default=knowledge_file(), help="what it knows")
+    parser.add_argument("--knowledge", type=Path, default=knowledge_file(), help="the script of its work")
     options, _ = parser.parse_known_args()  # the rest is for testers
     outcome_file = Path(os.environ["SUPERVISOR_OUTCOME"])
     state = Path(os.environ.get("MNGR_AGENT_STATE_DIR") or outcome_file.parent)

@@ -33,7 +33,7 @@ def test_what_will_be_refused_is_said_once_and_published_when_it_is_insisted_on(
     made = clone(tmp_path)
     made.commit("[FIX_TEST] Skip", test_one__py=SKIPPED)
     said = one_sentence(made.publish().stderr)
-    assert "this work will be refused: skip: adds a `skip` to test_one.py; mend it" in said
+    assert "this work will be refused: skip: adds a `skip` to test_one.py; fix it" in said
     assert not (made.folder / "published.tar").exists()
     insisted = made.publish()
     assert insisted.returncode == 0

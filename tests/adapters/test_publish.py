@@ -82,8 +82,8 @@ WRONG_OUTCOMES = {
     "status in changes.DOC": {"changes": {"DOC": {"status": "ok"}}},
     "changes.DOC.summary_markdown": {"changes": {"DOC": {"status": "FAILED", "summary_markdown": 1}}},
     '"errored" that is neither': {"changes": {}, "errored": "no"},
-    '"blocked" that is no text': {"changes": {}, "blocked": True},
-    '"test_runs" that is no list': {"changes": {}, "test_runs": {}},
+    '"blocked" that is not a string': {"changes": {}, "blocked": True},
+    '"test_runs" that is not a list': {"changes": {}, "test_runs": {}},
     'without "kind" and "title"': {"changes": {}, "escalations": [{"kind": "BLOCKER"}]},
     '"schema_version" other than 1': {"schema_version": 2, "changes": {}},
     "nested too deeply": "[" * 100_000,
@@ -139,7 +139,7 @@ def test_merge_commits_are_refused(tmp_path: Path) -> None:
 
 def test_a_rebase_half_done_is_named(tmp_path: Path) -> None:
     clone = half_rebased(tmp_path)
-    assert "a rebase is half done: finish it" in one_sentence(clone.publish().stderr)
+    assert "a rebase is unfinished: finish it" in one_sentence(clone.publish().stderr)
 
 
 def test_a_detached_head_publishes(tmp_path: Path) -> None:

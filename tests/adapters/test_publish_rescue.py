@@ -104,7 +104,7 @@ def test_a_rescue_takes_what_is_large_and_names_what_it_can_not_take(tmp_path: P
     into = clone.bundled("rescued.tar")
     assert git(into, "cat-file", "-s", "work:core dump") == str(120 * 2**20)
     assert len(git(into, "ls-tree", "-r", "--name-only", "work").splitlines()) == 5_005
-    assert clone.meta("rescued.tar")["unsaved"] == ["the repository of its own in nested/"]
+    assert clone.meta("rescued.tar")["unsaved"] == ["the nested repository in nested/"]
 
 
 def test_a_rescue_keeps_what_is_staged_and_what_is_on_no_branch(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ async def test_what_can_not_be_taken_keeps_the_agent(tmp_path: Path, provider: s
         left = await here.rescue()
 
         assert here.show(":app.py") == "mine"
-        assert left.unsaved == "the repository of its own in nested/"
+        assert left.unsaved == "the nested repository in nested/"
         assert left.clone == (str(here.work) if provider == "local" else "")
 
 

@@ -48,7 +48,7 @@ def test_an_agent_whose_work_can_not_all_be_taken_is_kept_and_named(tmp_path: Pa
 
     assert shown(box, "mine") == "mine\n"
     found, row = rescued(box), ledger(box)
-    assert found.unsaved == "the repository of its own in nested/"
+    assert found.unsaved == "the nested repository in nested/"
     assert (Path(found.clone) / "nested" / "it").read_text() == "theirs\n"
     [kept] = agents_in_mngr(box.state_dir)
     known = json.loads(kept.read_text())

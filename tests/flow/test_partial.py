@@ -140,7 +140,7 @@ def test_a_request_is_refused_where_there_is_nothing_to_do() -> None:
 def test_of_writers_nothing_is_integrated() -> None:
     world = at_work(1, profile=Profile(integrate_share=0.1))
     world.state = world.state.with_batch(replace(world.batch(), role="writer"))
-    assert "of writers" in refusal(world)
+    assert "has writers: their work is not merged" in refusal(world)
 
 
 def test_a_profile_wants_one_at_a_share_of_the_jobs_once() -> None:

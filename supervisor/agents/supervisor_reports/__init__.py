@@ -1,10 +1,10 @@
-"""A pytest plugin that tells the daemon what each test came to, as it happens, over a socket of the daemon's.
+"""A pytest plugin that reports each test's result to the daemon, as it happens, over a socket of the daemon.
 
-Every pytest that an agent or a verification starts has it. It looks for the socket once, when it is imported, before
-anything of the repository is; where nobody listens, as for agents, it does nothing. What it needs later it holds
-already, so that nothing that is replaced meanwhile changes what it says. A test is watched while it runs: which
-function was called, and whether it came back. In a process that only works for another (pytest-xdist, pytest-forked)
-the records travel with the reports. It runs under whatever Python and pytest the repository has: no imports of ours.
+Every pytest that an agent or a verification starts loads it. It looks for the socket once, when it is imported and
+before any code of the repository; if nobody listens, as for agents, it does nothing. It keeps references to all that
+it needs later, so that patching can't change its reports. While a test runs, it records which function was called and
+whether that returned. In a worker process (pytest-xdist, pytest-forked) the records travel with pytest's reports. It
+runs under the repository's Python and pytest, and imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FOLDER = __file__.rpartition(os.sep)[0].rpartition(os.sep)[0]
 
 
 def pytest_configure(config: Any) -> Any:
-    """The first pytest of the process reports; one that a test starts inside of it does not."""
+    """Register the reporter for the first pytest of the process, not for one that a test starts inside it."""
     if not getattr(config.option, "numprocesses", None) and not getattr(config.option, "tx", None):
-        leave(_FOLDER, __name__)  # else pytest-xdist starts workers that need it
+        leave(_FOLDER, __name__)  # not for pytest-xdist, whose workers need it
     tell = _channel.pop() if _channel else None
     if hasattr(config, "workerinput"):
         tell = (lambda record: False) if config.workerinput.get(CARRIED) else None
@@ -148,7 +148,7 @@ class _Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Any:
-        if self._is_worker:  # what it has to say is sent at the end of this very hook
+        if self._is_worker:  # its records are sent at the end of this hook
             self._tell_loaded()
             self._config.workeroutput[CARRIED] = self._carried
         yield
@@ -164,19 +164,19 @@ class _Reporter:
             self._tell(kind="module", name=name, file=file)
 
 
-# --- what is told
+# --- records
 
 
 def _ini(config: Any) -> Any:
-    """As the file has it, before any default."""
+    """The values in the settings file, without defaults."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a newer pytest would have it read one by one
+        warnings.simplefilter("ignore")  # newer versions of pytest deprecate this access
         written = dict(getattr(config, "inicfg", None) or {})
     return {str(name): safe(getattr(value, "value", value)) for name, value in written.items()}
 
 
 def _editables() -> Any:
-    """Where a finder of an editable install looks for packages."""
+    """The folders where finders of editable installs look for packages."""
     found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         mapping = getattr(module, "MAPPING", None)
@@ -190,7 +190,7 @@ def _path(item: Any) -> Any:
 
 
 def _place(item: Any) -> Any:
-    """Of an item that is no function, such as a doctest."""
+    """The place of an item that is not a function, such as a doctest."""
     path, line, _ = item.location
     return {"origin": _path(item) or str(path), "line": int(line or 0) + 1, "name": str(item.name)}
 
@@ -204,7 +204,7 @@ def _kind(error: Any) -> Any:
 
 
 def _said(report: Any) -> Any:
-    """What went wrong, and where."""
+    """The error and its place."""
     longrepr = getattr(report, "longrepr", None)
     if isinstance(longrepr, tuple) and len(longrepr) == 3:
         return {"message": safe(longrepr[2]), "file": safe(longrepr[0]), "line": int(longrepr[1] or 0)}
@@ -230,7 +230,7 @@ def _plugins(config: Any) -> Any:
 
 
 def _modules() -> Any:
-    """Top-level modules that are neither Python's own nor installed for good."""
+    """Top-level modules that are neither part of Python nor installed."""
     base = os.path.realpath(getattr(sys, "base_prefix", sys.prefix)) + os.sep + "lib"
     for name, module in sorted(sys.modules.items()):
         if "." in name or name in ("__main__", __name__):

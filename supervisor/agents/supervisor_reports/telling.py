@@ -1,4 +1,4 @@
-"""The reporter's line to the daemon: found once, in the environment, and known by a word that is told on it."""
+"""The reporter's connection to the daemon: found once, in the environment, and authenticated by a nonce."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _text(value: Any) -> Any:
 def safe(value: Any) -> Any:
     try:
         return value if type(value) is str else str(value)
-    except BaseException:  # whatever an object of the tests' says when it is asked for its text
+    except BaseException:  # an object of the tests may raise anything from `__str__`
         return "?"
 
 
 def leave(folder: str, name: str) -> None:
-    """Out of the environment: what the tests start sees none of this plugin, and needs none of it."""
+    """Remove this plugin from the environment: processes that tests start neither see nor need it."""
     for variable, separator, own in (("PYTHONPATH", os.pathsep, folder), ("PYTEST_PLUGINS", ",", name)):
         rest = [each for each in os.environ.get(variable, "").split(separator) if each and each != own]
         if rest:
@@ -41,7 +41,7 @@ def leave(folder: str, name: str) -> None:
 
 
 def connected() -> Any:
-    """A function that sends a record; None: nobody listens."""
+    """A function that sends a record; None if nobody listens."""
     name = os.environ.pop(ENVIRONMENT, "")
     if not name or not hasattr(socket, "AF_UNIX") or not hasattr(socket, "SOCK_SEQPACKET"):
         return None
@@ -58,7 +58,7 @@ def connected() -> Any:
 
 
 def _sender(line: Any, nonce: Any, process: Any, own: Any) -> Any:
-    """With a record None it hangs up. False: this process is a copy of the one that may speak."""
+    """The function that sends; a record None closes the connection. In a fork of this process it returns False."""
     send, hang_up, text = line.send, line.close, _text
 
     def tell(record: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Watches a test while it runs: which function was really called, and whether it came back."""
+"""Watches a test while it runs: which function was really called, and whether it returned."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class _Monitored:
             for code in self._codes:
                 self._monitoring.set_local_events(_TOOL, code, 0)
             self._monitoring.free_tool_id(_TOOL)
-        except ValueError:  # somebody has taken it away
+        except ValueError:  # the tool id was already freed
             self._seen.clear()
 
 
 class _Profiled:
-    """For Pythons without `sys.monitoring`: only where there is a doubt, because it is slow."""
+    """For Pythons without `sys.monitoring`; used only when needed, because it is slow."""
 
     def __init__(self, codes: Any) -> None:
         self._codes = codes
@@ -93,7 +93,7 @@ class _Profiled:
 
     def _profile(self, frame: Any, event: Any, value: Any) -> Any:
         if event in ("call", "return") and frame.f_code in self._codes:
-            # A function that raises returns None, too: here that can't be told apart.
+            # A function that raises also reports None: the two can't be distinguished here.
             self._seen.setdefault(frame.f_code, [0, 0])[event == "return"] += 1
 
     def __exit__(self, *_: Any) -> Any:

@@ -131,8 +131,8 @@ def rejection(work: Work, change: Change) -> str:
 def _left_out(work: Work) -> dict[str, str]:
     """The changes of a job to leave out, with the reasons.
 
-    The work was verified as a whole: a failed change is left out alone only if it is outside the implementation and in
-    files of its own. Otherwise all changes are left out."""
+    The work was verified as a whole: a failed change is left out alone only if it is outside the implementation and
+    in files of its own. Otherwise all changes are left out."""
     out = {change.sha: why for change in work.changes if (why := rejection(work, change))}
     kept = [change for change in work.changes if change.sha not in out]
     if not out or not kept:
@@ -156,7 +156,7 @@ def _unit(work: Work, kept: tuple[Change, ...], without: frozenset[str]) -> Unit
 
 
 def _makers(units: Iterable[Unit]) -> dict[str, set[int]]:
-    """Which jobs have a fix that looks the same: a hint for the rank. Real duplicates are found when they are picked."""
+    """Which jobs have a fix that looks the same: a hint for the rank. Picking finds the real duplicates."""
     makers: dict[str, set[int]] = {}
     for unit in units:
         for fix in unit.fixes:
