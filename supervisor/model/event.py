@@ -44,7 +44,7 @@ class AttemptEvent(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class DaemonStarted(Event):
-    """A daemon has read its state and goes on from there."""
+    """A daemon started and continues from the state that it read."""
 
     version: str = ""
 
@@ -62,14 +62,14 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True)
 class PoolsConfigured(Event):
-    """The pools are these now."""
+    """The pools were configured, at a start or a reload."""
 
     pools: tuple[PoolSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SlotsChanged(Event):
-    """A person has given a pool another number of slots."""
+    """A person changed the number of slots of a pool."""
 
     pool: str
     slots: int
@@ -85,7 +85,7 @@ class PoolRested(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueuePaused(Event):
-    """Nothing is launched, of any batch, until the queue is resumed."""
+    """A person paused the queue: no batch launches agents until it is resumed."""
 
     author: str = ""
     reason: str = ""
@@ -93,7 +93,7 @@ class QueuePaused(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueResumed(Event):
-    """Agents are launched again."""
+    """A person resumed the queue: agents are launched again."""
 
     author: str = ""
 
@@ -125,7 +125,7 @@ class ClearingStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClearingEnded(Event):
-    """What finished batches left has been cleared away, as far as it was due."""
+    """What finished batches left was deleted, as far as its retention time is over."""
 
     #: the batches whose logs and publications were deleted
     forgotten: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class BatchSubmitted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchPaused(BatchEvent):
-    """Nothing of this batch is launched; what runs goes on."""
+    """A person paused the batch: it launches no agents; running ones continue."""
 
     author: str = ""
 
@@ -189,28 +189,28 @@ class BatchStopped(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchCancelled(BatchEvent):
-    """A person has called the batch off; what its agents had is rescued."""
+    """A person cancelled the batch; the work of its agents is rescued."""
 
     author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOpened(BatchEvent):
-    """Jobs of the batch may start now."""
+    """The batch's window opened: its jobs may start."""
 
     until: float
 
 
 @dataclass(frozen=True, slots=True)
 class WindowClosed(BatchEvent):
-    """Jobs of the batch must wait; running ones go on."""
+    """The batch's window closed: its jobs wait; running ones continue."""
 
     until: float
 
 
 @dataclass(frozen=True, slots=True)
 class IntegrationStarted(BatchEvent):
-    """All jobs are over; their verified work is put together."""
+    """All jobs are over, and the integration of their verified work began."""
 
     number: int
 
@@ -232,7 +232,7 @@ class JudgementWanted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class IntegrationFailed(BatchEvent):
-    """An integration did not get to its end, and will be tried again."""
+    """An integration failed and will be retried."""
 
     number: int
     detail: str
@@ -241,7 +241,7 @@ class IntegrationFailed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class IntegrationEnded(BatchEvent):
-    """The branch is there, or there was nothing for it; every job has its row in the ledger."""
+    """The integration is complete: there is a branch, or nothing to merge; every job has a row in the ledger."""
 
     number: int
     #: a row for every job, by its number
@@ -274,7 +274,7 @@ class PartialEvent(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialStarted(PartialEvent):
-    """A branch of what is done so far is being made."""
+    """A partial integration began."""
 
     #: the jobs that were over at its start; jobs that end later are not added
     jobs: tuple[int, ...] = ()
@@ -287,7 +287,7 @@ class PartialResumed(PartialEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialFailed(PartialEvent):
-    """It did not get to its end, and will be tried again."""
+    """A partial integration failed and will be retried."""
 
     detail: str
     retry_at: float
@@ -295,7 +295,7 @@ class PartialFailed(PartialEvent):
 
 @dataclass(frozen=True, slots=True)
 class PartialEnded(PartialEvent):
-    """The branch of what was done by then is there."""
+    """A partial integration is complete."""
 
     branch: str = ""
     #: where it is offered for review; "" for nowhere
@@ -329,7 +329,7 @@ class BatchSealed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobCancelled(JobEvent):
-    """The job was called off, by a person or with its batch."""
+    """The job was cancelled, by a person or with its batch."""
 
     author: str = ""
 
@@ -381,7 +381,7 @@ class LaunchStarted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchSucceeded(AttemptEvent):
-    """The agent runs."""
+    """The agent was launched and runs."""
 
     host_id: str
     #: found alive after a restart
@@ -390,7 +390,7 @@ class LaunchSucceeded(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class LaunchFailed(AttemptEvent):
-    """No agent came of it."""
+    """`mngr create` failed, or a restart interrupted it before there was an agent."""
 
     #: how mngr failed (`ports.MngrReason`), or "interrupted"
     reason: str
@@ -414,19 +414,19 @@ class AgentMoved(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkPublished(AttemptEvent):
-    """The agent has handed over its work."""
+    """The agent published its work."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentVanished(AttemptEvent):
-    """The agent is gone without having published."""
+    """The agent ended without publishing."""
 
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRanOut(AttemptEvent):
-    """The agent took longer than its job may."""
+    """The agent exceeded the time limit of its job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +445,7 @@ class AgentStirred(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class NudgeStarted(AttemptEvent):
-    """The agent is about to be told something."""
+    """The agent is being nudged."""
 
     #: "waiting", "silent", "parked" or "budget"
     reason: str
@@ -475,7 +475,7 @@ class JobParked(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobUnparked(AttemptEvent):
-    """Its agent does not ask for permission any more."""
+    """Its agent no longer asks for permission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,7 +501,7 @@ class UsageCounted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class CollectStarted(AttemptEvent):
-    """The agent's work is being brought home."""
+    """The daemon began to collect or rescue the agent's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,7 +531,7 @@ class WorkRescued(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class CollectFailed(AttemptEvent):
-    """It could not be brought home yet, and will be tried again."""
+    """The work could not be collected now; it will be retried."""
 
     detail: str
     #: when to try again
@@ -548,12 +548,12 @@ class PublicationRefused(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class VerifyStarted(AttemptEvent):
-    """The claim is being looked at and run again."""
+    """The verification of the claim began."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkVerified(AttemptEvent):
-    """What is true of the claim; the fields are those of a verdict."""
+    """The verdict on the claim, field by field."""
 
     outcome: str
     detail: str = ""
@@ -577,12 +577,12 @@ class WorkVerified(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseStarted(AttemptEvent):
-    """The agent is being put away: its work is safe."""
+    """The agent's work is safe, and the daemon began to put the agent away."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReleased(AttemptEvent):
-    """The agent is destroyed, or stopped and kept."""
+    """The agent was destroyed, or stopped and kept."""
 
     kept: bool = False
     #: for an agent whose launch was not confirmed: the work that was rescued, as in WorkRescued
@@ -594,7 +594,7 @@ class AgentReleased(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFailed(AttemptEvent):
-    """The agent could not be put away yet, and will be tried again."""
+    """The agent could not be put away now; it will be retried."""
 
     detail: str
     retry_at: float

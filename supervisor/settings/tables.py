@@ -102,16 +102,16 @@ class MngrTable(Table):
     command: Annotated[str, Field(min_length=1)] = "mngr"
     #: keep a process with mngr's code loaded and fork it for each call; plain calls are the fallback
     warm: bool = True
-    #: the deadline of every mngr call but `mngr create`
+    #: the deadline of every mngr call except `mngr create`
     call_timeout_seconds: Seconds = 60
-    #: the deadline of `mngr create`, which may have to make a host first
+    #: the deadline of `mngr create`, which may have to create a host first
     create_timeout_seconds: Seconds = 600
     #: HOME of every mngr call, and so of local agents; default `STATE_DIR/home`. Never change it while agents live
     home: AbsolutePath | None = None
     #: the folder with the socket of the local agents' tmux server; default `STATE_DIR/tmux`. Never change it while
     #: agents live
     tmux_tmpdir: AbsolutePath | None = None
-    #: whether to watch `mngr observe` between listings; `auto`: where this mngr has it
+    #: whether to watch `mngr observe` between listings; `auto`: if this mngr has it
     observe: Literal["auto", "always", "never"] = "auto"
     #: the time between two listings of a provider's agents
     list_seconds: Seconds = 30
@@ -126,16 +126,16 @@ class GitHubTable(Table):
     api_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] = "https://api.github.com"
     #: the remote of your repository that the branch is pushed to
     remote: Name = "origin"
-    #: the branch to merge into; empty: the branch you submitted from, else the repository's default branch
+    #: the branch to merge into; empty: the branch you submitted from, otherwise the repository's default branch
     base: str = ""
-    #: `owner/name` for each profile; without an entry the remote's URL says it
+    #: `owner/name` for each profile; without an entry it is taken from the remote's URL
     repositories: dict[Name, Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]] = {}
 
 
 class KeepTable(Table):
-    """How long the data of finished batches stays. When one of the limits is passed, the oldest batches go first."""
+    """How long the data of finished batches is kept. If one of the limits is exceeded, the oldest go first."""
 
-    #: after so many days only the summary of a batch is left
+    #: after this many days only the summary of a batch is left
     days: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60
     #: the number of finished batches whose data is kept
     batches: Annotated[int, Field(ge=1)] = 200
@@ -144,7 +144,7 @@ class KeepTable(Table):
 
 
 class PoolTable(Table):
-    """A place where agents run, and how many at a time. There may be several `[[pools]]`."""
+    """A place where agents run, and how many at a time. There can be several `[[pools]]`."""
 
     #: the name that profiles use
     name: Name
@@ -159,7 +159,7 @@ class PoolTable(Table):
 
 
 class IntegrateAtTable(Table):
-    """Make a branch of the finished work before the batch is over. The condition that comes first counts, once."""
+    """Create a branch of the finished work before the batch is over: once, as soon as one of the conditions holds."""
 
     #: the share of jobs that are over, such as 0.9
     share: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -170,11 +170,11 @@ class IntegrateAtTable(Table):
 class ProfileTable(Table):
     """How the agents of a batch work: `supervisorctl submit --profile NAME`."""
 
-    #: the profile that gives every key that this one leaves out; else the defaults below apply
+    #: the profile from which this one takes the keys that it leaves out; without one, the defaults below apply
     inherits: str = ""
     #: a mngr agent type, such as `claude`; `rehearsal` needs no model; `command` runs your own program
     agent: Annotated[str, Field(min_length=1)] = "claude"
-    #: arguments for the agent program; default: those of its kind, such that it asks nobody
+    #: arguments for the agent program; default: those of its kind, with which it never asks for permission
     agent_args: Words = kind_of("claude").args
     #: for `agent = "command"`: the program and its arguments
     command: Words = ()
@@ -193,17 +193,17 @@ class ProfileTable(Table):
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
     #: what one job is: a test function with all its cases, or one case, class or file
     per: Literal["function", "case", "file", "class"] = "function"
-    #: folders that go first on PYTHONPATH, such as `["src"]`; `submit` finds them where it can
+    #: folders that come first on PYTHONPATH, such as `["src"]`; `submit` detects them if it can
     python_path: Annotated[Words, AfterValidator(_inside)] = ()
-    #: environment variables for agents; `credential:NAME` stands for the content of that credential file
+    #: environment variables for agents; `credential:NAME` is replaced by the content of that credential file
     env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
-    #: the same for the integrator agent only
+    #: additional environment variables for the integrator's agent only
     integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
     #: the time limit of one agent on a job with one case; each further case adds `test_timeout_seconds`
     job_timeout_seconds: Seconds = 3600
-    #: an agent that shows no activity for so long is stalled
+    #: an agent without activity for this long is stalled
     stall_timeout_seconds: Seconds = 600
-    #: what to do when an agent asks for permission: tell a person, say no, or give it up after a while
+    #: what to do if an agent asks for permission: notify a person, say no, or give the agent up after a while
     on_parked: Literal["notify", "deny", "time-out"] = "notify"
     #: with `on_parked = "time-out"`: how long to wait
     parked_timeout_seconds: Seconds = 900
@@ -215,14 +215,14 @@ class ProfileTable(Table):
     verify_runs: Annotated[int, Field(ge=0)] = 2
     #: the time for evidence, as a multiple of the time of those runs; 0: no evidence is gathered
     evidence_factor: Annotated[float, Field(ge=0)] = 2
-    #: pytest arguments for what else must pass on the branch; `[]`: nothing; default: the tests of all packages that
-    #: the branch touches
+    #: pytest arguments for additional tests that must pass on the branch; `[]`: none; default: the tests of all
+    #: packages that the branch touches
     branch_tests: Words | None = None
-    #: the time limit of these; the report names what was not run
+    #: the time limit of these tests; the report names those that were not run
     branch_tests_seconds: Seconds = 600
-    #: start an agent where merging needs judgement; `false`: merge by machine only
+    #: start an agent if merging needs judgement; `false`: merge by machine only
     integrator: bool = True
-    #: make a branch before the batch is over, see below
+    #: create a branch before the batch is over, see below
     integrate_at: IntegrateAtTable = IntegrateAtTable()
     #: globs of files that agents may edit; empty: everything that is not denied
     allow_paths: Words = ()
@@ -255,7 +255,7 @@ class Settings(BaseSettings):
     github: GitHubTable = GitHubTable()
     keep: KeepTable = KeepTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
-    #: the number of verifications at a time, beside the agents
+    #: the number of verifications at a time, besides the agents
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     profiles: dict[Name, ProfileTable] = {}
 
