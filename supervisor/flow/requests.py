@@ -44,7 +44,7 @@ def _job_state(batch: Batch, number: int) -> JobState:
 def _has_means(batch: Batch) -> None:
     if batch.is_spent:
         hint = "submit the tests that are left, with a larger `budget_tokens` in their profile"
-        raise Refused(f"batch {batch.id} can't go on: {batch.stop_detail}", hint=hint)
+        raise Refused(f"batch {batch.id} can't continue: {batch.stop_detail}", hint=hint)
 
 
 def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:

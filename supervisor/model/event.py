@@ -247,11 +247,11 @@ class IntegrationEnded(BatchEvent):
     #: a row for every job, by its number
     ledger: Mapping[int, LedgerRow]
     branch: str = ""
-    #: where it is offered for review; "" for nowhere
+    #: its URL; "": none was opened
     pull_request: str = ""
     #: what went wrong and did not stop it
     problems: tuple[str, ...] = ()
-    #: the last commit of what was merged
+    #: the last merged commit
     head: str = ""
     #: what a reader of the branch should know
     notes: tuple[str, ...] = ()
@@ -298,11 +298,11 @@ class PartialEnded(PartialEvent):
     """A partial integration is complete."""
 
     branch: str = ""
-    #: where it is offered for review; "" for nowhere
+    #: its URL; "": none was opened
     pull_request: str = ""
     #: what went wrong and did not stop it
     problems: tuple[str, ...] = ()
-    #: the last commit of what was merged
+    #: the last merged commit
     head: str = ""
     #: the number of jobs with work on the branch, and of those left for the final integration
     merged: int = 0

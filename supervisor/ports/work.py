@@ -56,7 +56,7 @@ class Integration:
     branch: str = ""
     #: its URL; "": none
     pull_request: str = ""
-    #: the last commit of what was merged
+    #: the last merged commit
     head: str = ""
     #: problems that did not stop the integration
     problems: tuple[str, ...] = ()

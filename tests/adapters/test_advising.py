@@ -54,7 +54,7 @@ def test_what_a_reviewer_will_be_told_is_said_and_holds_up_nothing(tmp_path: Pat
     made.commit("[FIX_TEST] Less", test_one__py=WEAKER)
     done = made.publish()
     assert done.returncode == 0
-    assert "a reviewer will be told: test_one.py::test_one: checks `one()` where it checked" in done.stderr
+    assert "a reviewer will be told: test_one.py::test_one: checks `one()` instead of" in done.stderr
 
 
 def test_a_profile_says_what_may_be_edited(tmp_path: Path) -> None:

@@ -160,9 +160,9 @@ def test_an_answer_that_a_test_makes_up_is_a_doubt(old: str, new: str) -> None:
 
 
 def test_a_changed_expectation_is_shown_old_beside_new_and_settled_by_nothing() -> None:
-    assert said(ADDED, ADDED.replace("== 3", "== 4")) == [Doubt(f"{TEST}: expects 4 where it expected 3")]
+    assert said(ADDED, ADDED.replace("== 3", "== 4")) == [Doubt(f"{TEST}: expects 4 instead of 3")]
     assert said(CASES, CASES.replace("(2,2,4)", "(2,2,5)")) == [
-        Doubt(f"{TEST}: runs with (2, 2, 5) where it ran with (2, 2, 4)")
+        Doubt(f"{TEST}: runs with (2, 2, 5) instead of (2, 2, 4)")
     ]
 
 
@@ -264,6 +264,6 @@ def test_files_that_are_gone_or_can_be_run_now_are_doubts() -> None:
     assert of(FileChange("bin/new", None, "x", FILE, EXECUTABLE)) == [Doubt("bin/new became executable", "necessity")]
     assert of(FileChange("app/x.dat", None, "a\0b")) == [Doubt("app/x.dat is not text and can't be reviewed")]
     assert of(FileChange("tests/expected.txt", "1\n2\n", "1\n3\n")) == [
-        Doubt("tests/expected.txt: says '3' where it said '2'")
+        Doubt("tests/expected.txt: has '3' instead of '2'")
     ]
     assert of(FileChange("tests/expected.txt", "1\n2\n", "1\n2\n3\n")) == []

@@ -45,7 +45,7 @@ OUTCOMES = {
     ),
 }
 #: what was shown of the one that was fixed
-DOUBT = "tests/test_shop.py::test_total: expects `12` where it expected 3"
+DOUBT = "tests/test_shop.py::test_total: expects `12` instead of 3"
 EVIDENCE = Evidence(Reach(8, 9), Strength(6, 6), Necessity(("shop.py",)), runs=11, alone=True, together=True)
 VERDICTS: dict[int, tuple[str, str, str, int, int]] = {
     FIXED: ("fixed", "verified", "passed 2 of 2", 2, 2),

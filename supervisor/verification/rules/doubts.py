@@ -115,9 +115,7 @@ def _of_data(change: FileChange) -> Iterator[Doubt]:
     gone = [line for line, count in (Counter(old) - Counter(new)).items() if count]
     come = [line for line, count in (Counter(new) - Counter(old)).items() if count]
     if gone:
-        yield Doubt(
-            f"{change.path}: says {_clipped(come[0]) if come else 'nothing'} where it said {_clipped(gone[0])}"
-        )
+        yield Doubt(f"{change.path}: has {_clipped(come[0]) if come else 'nothing'} instead of {_clipped(gone[0])}")
     elif not come or not _is_part(old, new):
         yield Doubt(f"{change.path}: the order of its lines changed")
 
@@ -146,13 +144,13 @@ def _of_tests(path: str, before: TestCode, after: TestCode) -> Iterator[Doubt]:
     for name, value in before.constants.items():
         was, now = literal(value), literal(after.constants.get(name, value))
         if was != now and was and now and not _TIMES.search(name):
-            yield Doubt(f"{path}: {name} is {_clipped(str(now[0]))} where it was {_clipped(str(was[0]))}")
+            yield Doubt(f"{path}: {name} is {_clipped(str(now[0]))} instead of {_clipped(str(was[0]))}")
 
 
 def _of_test(where: str, old: Function, new: Function) -> Iterator[Doubt]:
     for each in lost(old.tables, new.tables):
         if each.instead:
-            yield Doubt(f"{where}: runs with {each.instead[:90]} where it ran with {each.case[:90]}")
+            yield Doubt(f"{where}: runs with {each.instead[:90]} instead of {each.case[:90]}")
         elif not each.certain:
             yield Doubt(f"{where}: the values of {each.case} are no longer literal", "strength")
     for text in sorted(set(new.wrapped) - set(old.wrapped)):
@@ -161,7 +159,7 @@ def _of_test(where: str, old: Function, new: Function) -> Iterator[Doubt]:
         yield Doubt(f"{where}: sets `{text}` itself before it checks it")
     if not keeps_promise(old.docstring, new.docstring):
         said, was = (_clipped(" ".join(each.split())) for each in (new.docstring, old.docstring))
-        yield Doubt(f"{where}: promises {said} where it promised {was}")
+        yield Doubt(f"{where}: promises {said} instead of {was}")
 
 
 def _made_up(function: Function) -> Iterator[str]:

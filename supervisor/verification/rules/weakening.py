@@ -150,7 +150,7 @@ def _otherwise(old: Expectation, new: Expectation) -> Doubt:
     if both and old.operator == new.operator and old.subject == new.subject and EXACT in (old.rank, new.rank):
         assert old.expected is not None
         assert new.expected is not None
-        return Doubt(f"{old.where}: expects {_value(new.expected[0])} where it expected {_value(old.expected[0])}")
+        return Doubt(f"{old.where}: expects {_value(new.expected[0])} instead of {_value(old.expected[0])}")
     asks_elsewhere = (
         not new.lossy - old.lossy
         and old.rank <= new.rank
@@ -158,7 +158,7 @@ def _otherwise(old: Expectation, new: Expectation) -> Doubt:
         and old.expected is not None
     )
     said, was = (new.text, old.text) if new.text != old.text else (clipped(new.key), clipped(old.key))
-    return Doubt(f"{old.where}: checks `{said}` where it checked `{was}`", "strength" if asks_elsewhere else "")
+    return Doubt(f"{old.where}: checks `{said}` instead of `{was}`", "strength" if asks_elsewhere else "")
 
 
 def _value(value: object) -> str:
