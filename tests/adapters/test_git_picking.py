@@ -225,7 +225,7 @@ def test_the_mechanical_branch_is_what_an_integrators_may_be(agents: Agents) -> 
     assert [each.machine for each in found] == list(result.commits)
     assert [*lies, *shape(agents.base, branch)] == []
     assert [each.detail for each in dropped(found, machine, result.aside, {})] == [
-        f"the change {agents.works[3].changes[0].sha} is neither there nor said to have failed"
+        f"the change {agents.works[3].changes[0].sha} is neither resolved nor listed in `failed`"
     ]
     assert remade(agents.work, agents.base, found).objections == []
 
