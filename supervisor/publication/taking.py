@@ -125,7 +125,7 @@ class _Taking:
         left_out = {each.path for each in entries if each.is_left_out}
         links = {each.path: each.sha for each in entries if each.mode == GITLINK}
         for path in [path for path in paths if path.endswith(b"/")]:
-            self._taken.unsaved.append(f"the repository of its own in {_shown(path)}")
+            self._taken.unsaved.append(f"the nested repository in {_shown(path)}")
         for path, sha in links.items():
             await self._look_at_submodule(path, sha)
         wanted = [path for path in paths if not path.endswith(b"/") and path not in links]
