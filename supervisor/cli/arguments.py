@@ -11,15 +11,15 @@ import typer
 from supervisor.cli import ids
 
 BATCH = typer.Argument(
-    metavar="BATCH", help="Its id, or the beginning of it.", show_default=False, autocompletion=ids.batches
+    metavar="BATCH", help="A batch id or a unique prefix of one.", show_default=False, autocompletion=ids.batches
 )
 JOB = typer.Argument(
-    metavar="JOB", help="BATCH.NUMBER; the batch may be shortened.", show_default=False, autocompletion=ids.jobs
+    metavar="JOB", help="BATCH.NUMBER; the batch id may be shortened.", show_default=False, autocompletion=ids.jobs
 )
 TARGET = typer.Argument(
     metavar="BATCH|JOB", help="A batch, or a job as BATCH.NUMBER.", show_default=False, autocompletion=ids.targets
 )
-TIMEOUT = typer.Option(min=0, metavar="SECONDS", help="Wait no longer (exit 124).", show_default=False)
+TIMEOUT = typer.Option(min=0, metavar="SECONDS", help="Give up after this long (exit 124).", show_default=False)
 
 
 def _json(ctx: typer.Context, value: bool) -> None:
@@ -34,13 +34,13 @@ _SOCKET = typer.Option(
     "--socket",
     metavar="PATH",
     callback=_socket,
-    help="Where the daemon listens.",
+    help="The daemon's socket.",
     show_default=False,
 )
-#: taken before the verb and after it; they tell the session, not the verb
+#: accepted before the verb and after it; they set the session and are not passed to the verb
 _COMMON: dict[str, tuple[Any, object]] = {
     "as_json": (
-        Annotated[bool, typer.Option("--json", callback=_json, help="JSON on stdout.")],
+        Annotated[bool, typer.Option("--json", callback=_json, help="Print JSON.")],
         False,
     ),
     "socket": (Annotated[Path | None, _SOCKET], None),

@@ -1,8 +1,8 @@
-"""What pytest collects, in the target's own environment and with the rights of whoever submits.
+"""Collects tests with the target's own pytest, with the rights of the user who submits.
 
-A plugin of a few lines, put on the path of that one run, writes down what was collected: pytest's screen output
-depends on the target's options, its items do not. Nor do node ids say what belongs together: a parameter may hold
-brackets and colons, and an item that is no Python function may be called anything. So the plugin asks the items.
+A small plugin, on the Python path of that one run, writes the collected items to a file. pytest's screen output
+depends on the target's options, and node ids can't be split reliably: a parameter may contain brackets and colons,
+and an item that is not a Python function may have any name. So the plugin reads the items themselves.
 """
 
 import json
@@ -34,7 +34,7 @@ def of_class(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    # reports of a run that runs nothing, which would lie in the checkout
+    # a run that only collects must leave no report files in the checkout
     for option in ("xmlpath", "htmlpath", "json_report", "report_log"):
         if getattr(config.option, option, None):
             setattr(config.option, option, None)
@@ -63,7 +63,7 @@ SHOWN_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Node ids, one for each job, their paths relative to the repository; and how many cases each of them has."""
+    """One node id per job, its path relative to the repository, and the number of cases of each."""
 
     tests: list[str]
     cases: list[int]
@@ -78,14 +78,14 @@ def collect(
     timeout: float,
     around: Surroundings | None = None,
 ) -> Collected:
-    """One job `per` function, case, file or class. pytest's own words go to stderr when it fails."""
+    """One job `per` function, case, file or class. If pytest fails, the end of its output goes to stderr."""
     around = around or Surroundings(root)
     with tempfile.TemporaryDirectory(prefix="supervisor-collect-") as folder:
         (Path(folder) / f"{MODULE}.py").write_text(PLUGIN)
         into = Path(folder) / "collected.json"
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")])),
-            # The checkout stays as it was: what is written for the next run goes with the folder.
+            # Caches go to the temporary folder, so that the checkout stays unchanged.
             "PYTHONDONTWRITEBYTECODE": "1",
             "COVERAGE_FILE": str(Path(folder) / "coverage"),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(Path(folder) / "hypothesis"),
@@ -97,11 +97,11 @@ def collect(
         argv = [*pytest, *looking, "-p", "no:cacheprovider", "--collect-only", "-q", *args]
         returned, said = _run(argv, root, environment, timeout)
         if returned == NOTHING_COLLECTED or (returned == 0 and not into.exists()):
-            raise Refused("pytest collects no test there", hint=f"see what `{' '.join(pytest)} --collect-only` says")
+            raise Refused("pytest collected no tests", hint=f"try `{' '.join(pytest)} --collect-only`")
         if returned != 0:
             print("\n".join(said.splitlines()[-SHOWN_LINES:]), file=sys.stderr)
-            hint = "its own words are above; put right what they say"
-            raise Refused(f"pytest can't collect (exit {returned})", hint=hint)
+            hint = "fix the errors that pytest printed above"
+            raise Refused(f"pytest failed to collect tests (exit {returned})", hint=hint)
         collected = json.loads(into.read_text())
         around.read(Path(folder))
     if outside := next((path for path, _ in collected if path.startswith("..")), None):
@@ -112,7 +112,7 @@ def collect(
 
 
 def grouped(items: Sequence[dict[str, str]], per: str, named: Collection[str]) -> Collected:
-    """A case that was asked for by its name is a job of its own, unless its function has others here."""
+    """A case that was named on the command line is its own job, unless other cases of its function are collected."""
     cases = {item["case"]: item for item in items}
     shared = {item[per] for case, item in cases.items() if case not in named}
     units = Counter(item[per] if item[per] in shared else case for case, item in cases.items())
@@ -124,7 +124,7 @@ def _id(path: str, inside: str) -> str:
 
 
 def _run(argv: list[str], root: Path, environment: dict[str, str], timeout: float) -> tuple[int, str]:
-    hint = '`pytest` of the profile says how it runs there, such as ["uv", "run", "pytest"]'
+    hint = 'set `pytest` in the profile to the command that runs it there, such as ["uv", "run", "pytest"]'
     try:
         ended = subprocess.run(
             argv,
@@ -137,11 +137,11 @@ def _run(argv: list[str], root: Path, environment: dict[str, str], timeout: floa
             check=False,
         )
     except subprocess.TimeoutExpired:
-        why = "raise `test_timeout_seconds` of the profile, or see what its conftest waits for"
-        raise Refused(f"pytest has not collected within {timeout:g} seconds", hint=why) from None
+        why = "raise `test_timeout_seconds` in the profile, or check what conftest.py waits for"
+        raise Refused(f"pytest did not finish collecting within {timeout:g} seconds", hint=why) from None
     except OSError as error:
         raise Refused(f"{argv[0]} can't be run: {error.strerror}", hint=hint) from None
     said = ended.stdout.decode(errors="replace")
     if "No module named pytest" in said:
-        raise Refused(f"there is no pytest for {argv[0]}", hint=hint)
+        raise Refused(f"{argv[0]} has no pytest installed", hint=hint)
     return ended.returncode, said

@@ -1,7 +1,7 @@
-"""`completion`: scripts for shells. They ask `supervisorctl complete`, which lets click look for candidates.
+"""`completion`: completion scripts for shells. They call `supervisorctl complete`, which gets candidates from click.
 
-The scripts are ours, because those of typer are slower (a Tab takes twice as long in zsh and four times as long in
-fish, which runs the program twice), run what the program prints in zsh, and are for one name only.
+We do not use typer's scripts: they are slower (twice as long per Tab in zsh; four times in fish, which runs the
+program twice), evaluate the program's output in zsh, and support only one command name.
 """
 
 from enum import StrEnum
@@ -45,7 +45,7 @@ class Shell(StrEnum):
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print what makes a shell complete verbs, options, batches and jobs.
+    """Print a script that makes a shell complete verbs, options, batches and jobs.
 
     Example: supervisorctl completion bash > supervisorctl.bash
     """
@@ -54,10 +54,10 @@ def completion(shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")
 
 
 def complete(ctx: typer.Context) -> None:
-    """Candidates for the last of the words after `--`, one a line; none where a file is meant."""
+    """Print candidates for the last word after `--`, one per line; none where a file name is expected."""
     *before, last = ctx.meta.get("rest") or [""]
     if "--" in before:
-        return  # it is for pytest
+        return  # an argument for pytest
     engine.completion_init()  # type: ignore[attr-defined]
     click: Any = engine.shell_completion  # type: ignore[attr-defined]  # typer carries its own click
     candidates = click.get_completion_class("bash")(ctx.find_root().command, {"obj": ctx.obj}, NAMES[0], "")

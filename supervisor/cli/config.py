@@ -1,4 +1,4 @@
-"""`config check` and `config show`: what a configuration comes to, without a daemon."""
+"""`config check` and `config show`: check a configuration and show its effective values, without a daemon."""
 
 import json
 from pathlib import Path
@@ -20,23 +20,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-FILE = typer.Argument(metavar="FILE", help="Without it, the usual one.", show_default=False)
-#: fields of a profile that are no keys, or under another name
+FILE = typer.Argument(metavar="FILE", help="By default, the usual one.", show_default=False)
+#: fields of a profile that are not configuration keys, or whose key has another name
 OTHERWISE = {"name", "pytest_args", "integrate_share", "integrate_after_seconds"}
-#: keys that are read, and that nothing acts on yet
+#: keys that are accepted but have no effect yet
 NOT_YET = {"select": "all"}
 
 
 @app.callback()
 @with_common_options
 def config() -> None:
-    """What the configuration is, and whether it can be used."""
+    """Show the configuration, or check that it is valid."""
 
 
 @app.command()
 @with_common_options
 def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None:
-    """Say whether a daemon could start with it.
+    """Check that a daemon could start with this configuration.
 
     Example: supervisorctl config check config.toml
     """
@@ -47,7 +47,7 @@ def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None
     warnings = _warnings(settings)
     pools = ", ".join(f"{pool.name} ({pool.slots} slots)" for pool in settings.pools)
     profiles = ", ".join(sorted({"default", *settings.profiles}))
-    text = f"the configuration is fine; pools: {pools}; profiles: {profiles}"
+    text = f"the configuration is valid; pools: {pools}; profiles: {profiles}"
     here.show({"schema_version": 1, "ok": True, "warnings": warnings}, "\n".join([text, *warnings]))
 
 
@@ -56,9 +56,9 @@ def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None
 def show(
     ctx: typer.Context,
     file: Annotated[Path | None, FILE] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
 ) -> None:
-    """Every key with its value; the profiles with all that they inherit.
+    """Show every key with its value, and the profiles with all that they inherit.
 
     Example: supervisorctl config show --origin
     """
@@ -85,7 +85,7 @@ def show(
 
 
 def _origin(key: str, origins: dict[str, str]) -> str:
-    """The longest part of the key that a source names; for a profile, what it inherits has its origin elsewhere."""
+    """The source that sets the longest prefix of the key; values that a profile inherits have other sources."""
     parts = key.split(".")
     named = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     return next((origins[name] for name in named if name in origins), "default or inherited")
@@ -100,7 +100,7 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 def _warnings(settings: "Settings") -> list[str]:
     return [
-        f"profiles.{name}.{key} is read, but this version does not act on it"
+        f"profiles.{name}.{key} has no effect in this version"
         for name, table in settings.profiles.items()
         for key, idle in NOT_YET.items()
         if getattr(table, key) != idle

@@ -1,7 +1,7 @@
-"""`doctor`: whether this machine has what it takes, each with what to do if not.
+"""`doctor`: checks that this machine has what the daemon and its agents need, and says how to fix what is missing.
 
-What is judged is the configuration of the daemon that runs, as it says itself: whoever asks may find another file,
-and has another PATH. Only where none runs, or a file is named, it is what is found here.
+It checks the running daemon's configuration, as the daemon reports it, because the user's own configuration file and
+PATH may differ. It reads the local configuration only if no daemon runs or `--config` names a file.
 """
 
 import os
@@ -45,9 +45,9 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Judged:
     settings: "Settings"
-    #: where they come from, in words
+    #: where they come from, as shown to the user
     source: str
-    #: of the daemon, if it runs; else ours
+    #: the daemon's if it runs, else ours
     path: str
     user: int
     is_running: bool = False
@@ -55,9 +55,12 @@ class Judged:
 
 def doctor(
     ctx: typer.Context,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Judge this, not the running daemon's.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check this file instead of the running daemon's configuration."),
+    ] = None,
 ) -> None:
-    """Look at all that agents and the daemon need. Exits 1 when something is missing.
+    """Check everything that agents and the daemon need. Exits 1 if something is missing.
 
     Example: supervisorctl doctor
     """
@@ -81,14 +84,14 @@ def _judged(here: session.Session, config: Path | None) -> Judged:
             settings = Settings.model_validate(told["settings"])
             source = f"of the running daemon: {', '.join(told['sources'])}"
             return Judged(settings, source, told["path"], told["user"], is_running=True)
-        except (SupervisorError, KeyError, ValueError):  # none runs, or one of another version
+        except (SupervisorError, KeyError, ValueError):  # no daemon runs, or one of another version
             pass
     found = f"of {', '.join(dict.fromkeys(origins(config).values())) or 'the defaults'}"
     return Judged(load(config), found, os.environ.get("PATH", os.defpath), os.geteuid())
 
 
 def _configuration(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    yield Finding("config", "ok", f"judged is the configuration {judged.source}")
+    yield Finding("config", "ok", f"checking the configuration {judged.source}")
 
 
 def _text(found: Finding) -> str:
@@ -132,28 +135,28 @@ def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
 
 
 def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """By what the processes of a verification are ended."""
+    """Whether the processes of a verification can be ended with their pid namespace."""
     from anyio import run
 
     from supervisor.verification.trials.running import means_here
 
     said = {
-        "namespace": "what a verification starts lives in a namespace of its own and ends with it",
-        "subreaper": "no pid namespace can be made here: what a verification starts is looked for and ended",
+        "namespace": "each verification runs in its own pid namespace and ends with it",
+        "subreaper": "no pid namespace can be created here: processes of a verification are searched for and ended",
     }
     yield Finding("processes", "ok", said[run(means_here)])
 
 
 def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """Of another user's daemon it can't be told from here whether it may write there; it runs, so it can."""
+    """Another user's rights can't be checked from here; a daemon that runs can write its state directory."""
     folder = judged.settings.state_dir
     place = next(each for each in (folder, *folder.parents) if os.access(each, os.F_OK))
     if not judged.is_running and not os.access(place, os.W_OK):
-        hint = "run this as the daemon's user, or give another `state_dir`"
+        hint = "run doctor as the daemon's user, or set another `state_dir`"
         yield Finding("state", "problem", f"{folder} can't be written to", hint)
         return
     free = shutil.disk_usage(place).free
-    hint = "" if free >= LITTLE_ROOM else "agents' clones fill a disk: make room, or keep less (`[keep]`)"
+    hint = "" if free >= LITTLE_ROOM else "agents' clones need disk space: free some, or keep less (`[keep]`)"
     taken = _disk(folder)
     said = printing.disk(taken) if taken else f"{free // 2**30} GiB free"
     yield Finding("state", "warning" if hint else "ok", f"{folder}: {said}", hint)
@@ -161,7 +164,7 @@ def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
 
 @cache
 def _disk(state_dir: Path) -> dict[str, Any] | None:
-    """None where there is no state yet, or not for us to see."""
+    """None if there is no state yet, or we may not read it."""
     from supervisor.adapters.disk import measure
 
     try:
@@ -178,13 +181,13 @@ def _daemon(here: session.Session, judged: Judged) -> Iterator[Finding]:
         return
     yield Finding("daemon", "ok", f"version {facts.get('version')} answers on {here.client.path}")
     if problem := (facts.get("mngr") or {}).get("problem"):
-        yield Finding("daemon", "problem", f"it can't use mngr: {problem}", "put that right and restart it")
+        yield Finding("daemon", "problem", f"the daemon can't use mngr: {problem}", "fix that and restart the daemon")
     for entry in here.client.get("/v1/status")["attention"]:
         yield Finding("daemon", "warning", entry["message"])
 
 
 def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    hint = "call ours agent-supervisord and agent-supervisorctl, or install it in an environment of its own"
+    hint = "use the commands agent-supervisord and agent-supervisorctl, or install this in its own environment"
     try:
         yield Finding(
             "names", "warning", f"PyPI's supervisor {distribution('supervisor').version} is installed too", hint
@@ -197,11 +200,11 @@ def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
                 "names", "warning", f"`supervisorctl` on PATH is {found}, not {ours / 'supervisorctl'}", hint
             )
         else:
-            yield Finding("names", "ok", "supervisord and supervisorctl are ours")
+            yield Finding("names", "ok", "supervisord and supervisorctl are those of agent-supervisor")
 
 
 def _agents(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """Of each kind that a profile uses: its program on this machine, its login, and what it says of itself."""
+    """For each kind that a profile uses: its program on this machine, its login, and the kind's own warnings."""
     from supervisor.settings import resolve
 
     settings = judged.settings
@@ -215,7 +218,7 @@ def _agents(here: session.Session, judged: Judged) -> Iterator[Finding]:
             name = f"profile {profile.name}"
             if kind.login is not None and not _has_login(kind.login, profile, settings.mngr_home):
                 hint = _log_in(kind.login, settings.mngr_home)
-                yield Finding(kind.name, "warning", f"{name} has no login that is known here", hint)
+                yield Finding(kind.name, "warning", f"{name} has no login on this machine", hint)
             for doubt in kind.doubts(profile, is_root=judged.user == 0):
                 yield Finding(kind.name, "warning", f"{name}: {doubt.message}", doubt.hint)
 
@@ -230,7 +233,7 @@ def _log_in(login: Login, home: Path) -> str:
 
 
 def _is_missing(path: Path) -> bool:
-    """What can't be looked at, because it is another user's, may be there."""
+    """True also if the file can't be checked because it belongs to another user."""
     try:
         return not path.exists()
     except OSError:
@@ -244,7 +247,7 @@ def _program(kind: Kind, judged: Judged) -> Finding:
     mngr = replace(mngr_settings(judged.settings), env={"PATH": judged.path})
     program = shutil.which(kind.executable, path=mngr.environment()["PATH"])
     if program is None:
-        hint = f"install it, or start the daemon with a PATH that has it; mngr needs its plugin {kind.plugin}, too"
+        hint = f"install it, or put it on the daemon's PATH; mngr also needs its plugin {kind.plugin}"
         return Finding(kind.name, "warning", f"there is no {kind.executable} for the agents of this machine", hint)
     said = _said([program, "--version"], TOOL_SECONDS, judged.path)
     calls = f"; it calls {', '.join(kind.hosts)}" if kind.hosts else ""
@@ -266,7 +269,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
 
 
 def _said(argv: list[str], within: float, path: str) -> str | None:
-    """The first line, or None when it can't be run."""
+    """The first line of its output, or None if it can't be run."""
     if (program := shutil.which(argv[0], path=path)) is None:
         return None
     try:

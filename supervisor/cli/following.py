@@ -1,4 +1,4 @@
-"""`follow`: a batch as it goes; a live picture on a terminal, a line for each event elsewhere."""
+"""`follow`: a batch's progress; a live display on a terminal, one line per event elsewhere."""
 
 import time
 from collections import deque
@@ -15,12 +15,12 @@ from supervisor.errors import Unreachable
 
 EVERY_SECONDS = 1.0
 LAST_EVENTS = 8
-#: the rate is that of so long, or of the whole run while it is younger
+#: the rate is measured over this many seconds, or over the whole run if that is shorter
 RATE_SECONDS = 1800.0
 
 
 def follow(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> None:
-    """Show how a batch goes until it is over; exits as `wait` does. Ctrl-C ends the looking, nothing else.
+    """Show a batch's progress until it is over; exits as `wait` does. Ctrl-C stops following; the batch goes on.
 
     Example: supervisorctl follow
     """
@@ -50,7 +50,7 @@ def _look(client: Client, batch: str) -> dict[str, Any]:
 
 
 class Pace:
-    """How fast jobs end, by what was seen."""
+    """How fast jobs end, measured from the snapshots seen so far."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()

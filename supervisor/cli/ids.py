@@ -1,4 +1,4 @@
-"""Ids of batches and jobs, offered to who types one. A daemon that is away, or slow, has none to offer."""
+"""Completes ids of batches and jobs. If the daemon is unreachable or slow, there are no candidates."""
 
 import typer
 
@@ -6,7 +6,7 @@ from supervisor.cli import session
 from supervisor.control.client import Client, quoted
 from supervisor.errors import SupervisorError
 
-#: an answer that takes longer is of no use to who types
+#: a slower answer is useless to someone who is typing
 QUICK_SECONDS = 1.0
 MOST_BATCHES = 50
 
@@ -16,14 +16,14 @@ def batches(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def jobs(ctx: typer.Context, incomplete: str) -> list[str]:
-    """First the batch with its dot, then what follows the dot."""
+    """Complete the batch and its dot first, then the number after the dot."""
     if "." in incomplete:
         return targets(ctx, incomplete)
     return [f"{batch}." for batch in batches(ctx, incomplete)]
 
 
 def targets(ctx: typer.Context, incomplete: str) -> list[str]:
-    """A batch; after its dot, one of its jobs."""
+    """Complete a batch; after a dot, one of its jobs."""
     batch, dot, _ = incomplete.partition(".")
     return _ids(ctx, f"/v1/batches/{quoted(batch)}/jobs") if dot else batches(ctx, incomplete)
 

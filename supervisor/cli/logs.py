@@ -1,4 +1,4 @@
-"""`logs`: what the agent of a job says and does, and with `-f` what it does next."""
+"""`logs`: the log of a job's agent; `-f` follows it."""
 
 import json
 from collections.abc import Iterator
@@ -21,12 +21,13 @@ type Row = dict[str, Any]
 def logs(
     ctx: typer.Context,
     job: Annotated[str, JOB],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is over.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow until the job is over.")] = False,
     attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="That attempt's; else the last one's.", show_default=False)
+        int | None,
+        typer.Option(min=1, metavar="N", help="The attempt to show; default: the last one.", show_default=False),
     ] = None,
 ) -> None:
-    """Show what a job's agent said and did; BATCH.0 is the integrator's. With --json, one line for each entry.
+    """Show what a job's agent said and did; BATCH.0 is the integrator's. With --json, one line per entry.
 
     Example: supervisorctl logs k3f9x.1
     """
@@ -40,7 +41,7 @@ def logs(
 
 
 def row_text(row: Row) -> str:
-    """One line for each of the text's, the first with the time and the kind."""
+    """The lines of an entry's text, the first with the time and the kind."""
     at, kind = str(row["at"])[11:19], str(row["kind"])
     data = row.get("data") or {}
     said = data.get("tool") or (data.get("by") if data.get("by") != "agent" else "") or ""
@@ -61,7 +62,7 @@ def _all(client: Client, job: str, attempt: int | None) -> Iterator[Row]:
 
 
 def followed(client: Client, job: str, attempt: int | None) -> Iterator[Row]:
-    """One attempt after the other until the job is over; only the one that was asked for, if one was."""
+    """Follow one attempt after the other until the job is over, or only the requested one."""
     patience, number, place = Patience(), attempt or 0, 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The verbs that only look: status, jobs, job, events, version."""
+"""The read-only verbs: status, jobs, job, events, version."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from supervisor.errors import Unreachable
 
 
 def status(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> None:
-    """What is open and what it runs on; with BATCH, how that one stands.
+    """Show open batches and pools; with BATCH, the state of that batch.
 
     Example: supervisorctl status
     """
@@ -41,7 +41,7 @@ def batch_text(batch: dict[str, Any]) -> str:
         rows.append(f"  ledger      {printing.counts(batch['ledger'])}")
     if batch["branch"]:
         rows.append(f"  branch      {printing.clean(batch['branch'])}")
-    elif so_far := batch.get("so_far"):  # a batch that an older version sealed has none
+    elif so_far := batch.get("so_far"):  # absent from a batch that an older version sealed
         where = ", ".join(so_far[key] for key in ("branch", "pull_request") if so_far[key]) or "nothing to merge"
         over = f"{so_far['jobs']} of {batch['jobs']['total']} jobs"
         rows.append(f"  so far      {printing.clean(where)}, {over}")
@@ -53,7 +53,7 @@ def batch_text(batch: dict[str, Any]) -> str:
 def _queue_text(data: dict[str, Any]) -> str:
     why = f" ({printing.clean(data['pause_reason'])})" if data["pause_reason"] else ""
     parts = (
-        [printing.paint(f"paused{why}: nothing is launched; `supervisorctl resume`", "yellow")]
+        [printing.paint(f"paused{why}: no agents are launched; `supervisorctl resume`", "yellow")]
         if data["paused"]
         else []
     )
@@ -80,7 +80,7 @@ def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
 
 
 def under_way(jobs: dict[str, int]) -> int:
-    """How many of a batch's jobs neither wait nor are over."""
+    """How many of a batch's jobs are neither queued nor over."""
     return jobs["total"] - jobs["queued"] - jobs["done"] - jobs["cancelled"]
 
 
@@ -91,22 +91,22 @@ def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
 def jobs(
     ctx: typer.Context,
     batch: Annotated[str | None, BATCH] = None,
-    state: Annotated[str | None, typer.Option(help="Only those in this state or with this outcome.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only jobs in this state or with this outcome.")] = None,
 ) -> None:
-    """The jobs of a batch, one line each. Without BATCH, of the one submitted last.
+    """List the jobs of a batch, one per line. Default: the batch submitted last.
 
     Example: supervisorctl jobs --state failed
     """
     here = session.of(ctx)
     data = here.client.get(f"/v1/batches/{session.batch_or_latest(here.client, batch)}/jobs")
     data["rows"] = [row for row in data["rows"] if state in (None, row["state"], row["outcome"])]
-    shared = any(row.get("cases", 1) > 1 for row in data["rows"])  # a sealed batch of an older version has none
+    shared = any(row.get("cases", 1) > 1 for row in data["rows"])  # absent from a batch that an older version sealed
     columns = ("id", "state", "outcome", "attempts", "pool", *(["cases"] if shared else []), "test")
     here.show(data, table(columns, [[row.get(column, 1) for column in columns] for row in data["rows"]]))
 
 
 def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
-    """All that is known of one job, and what has happened to it.
+    """Show everything known about one job, and its events.
 
     Example: supervisorctl job k3f9x.1
     """
@@ -124,7 +124,7 @@ def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
 
 
 def work_line(each: dict[str, Any]) -> str:
-    """Where the work of one attempt is: under a ref of the daemon's own, with an agent that is kept, or both."""
+    """Where an attempt's work is: under a ref in the daemon's repository, with a kept agent, or both."""
     agent = each["agent"]
     parts = [f"{each['ref']}, commits: {each['commits']}"] if each["ref"] else []
     parts += [f"kept agent {agent['name']} ({agent['reach']}) has {agent['has']}"] if agent else []
@@ -134,11 +134,15 @@ def work_line(each: dict[str, Any]) -> str:
 def events(
     ctx: typer.Context,
     batch: Annotated[str | None, BATCH] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as they happen.")] = False,
-    after: Annotated[int | None, typer.Option(min=0, help="From after this number: no gap, no repeat.")] = None,
-    lines: Annotated[int, typer.Option("-n", min=0, max=1000, help="Without --after: so many of the last.")] = 20,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow: show events as they happen.")] = False,
+    after: Annotated[
+        int | None, typer.Option(min=0, help="Start after this sequence number, without gaps or repeats.")
+    ] = None,
+    lines: Annotated[
+        int, typer.Option("-n", min=0, max=1000, help="Without --after: show this many of the latest.")
+    ] = 20,
 ) -> None:
-    """What has happened, one event a line. A daemon that restarts does not end -f.
+    """Show what has happened, one event per line. -f continues when the daemon restarts.
 
     Example: supervisorctl events -n 5
     """
@@ -169,7 +173,7 @@ def _past(client: Client, batch: str, after: int | None, lines: int) -> Iterator
 
 
 def followed(client: Client, batch: str, after: int) -> Iterator[dict[str, Any]]:
-    """Events as they happen, over restarts of the daemon; Unreachable when it stays away."""
+    """Events as they happen, across restarts of the daemon; raises Unreachable if it does not come back."""
     from supervisor.cli.patience import Patience
 
     patience = Patience()
@@ -183,11 +187,11 @@ def followed(client: Client, batch: str, after: int) -> Iterator[dict[str, Any]]
         except Unreachable as away:
             patience.wait(away)
         else:
-            patience.wait(Unreachable("the daemon stopped", hint="start it again; the agents live on"))
+            patience.wait(Unreachable("the daemon stopped", hint="start it again; its agents are still running"))
 
 
 def version(ctx: typer.Context) -> None:
-    """The version of this command and of the daemon.
+    """Show the version of this command and of the daemon.
 
     Example: supervisorctl version
     """

@@ -1,4 +1,4 @@
-"""`supervisorctl`: verbs are imported when they are used, and every error ends in one sentence and a hint."""
+"""`supervisorctl`: each verb is imported on use, and every error is printed as one sentence and a hint."""
 
 import sys
 import tempfile
@@ -61,7 +61,7 @@ EPILOG = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_
 
 
 class Verb(TyperCommand):
-    """What stands after `--` is not ours to read: it is for pytest."""
+    """Arguments after `--` are passed to pytest unread."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--" in args:
@@ -91,7 +91,7 @@ class Verbs(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            sys.stderr.close()  # whoever read us has seen enough
+            sys.stderr.close()  # the reader, such as `head`, has closed the pipe
             raise typer.Exit(0) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -108,10 +108,10 @@ def _app(name: str, verb: Callable[..., None]) -> typer.Typer:
 
 
 def _confess(session: Session, bug: Exception) -> NoReturn:
-    """Our own mistake: the details go to a file, not over the screen."""
+    """A bug of ours: write the traceback to a file, not to the screen."""
     with tempfile.NamedTemporaryFile("w", prefix="supervisorctl-", suffix=".log", delete=False) as file:
         traceback.print_exception(bug, file=file)
-    hint = f"the details are in {file.name}: please report them"
+    hint = f"please report the details in {file.name}"
     session.fail(SupervisorError(f"supervisorctl failed: {type(bug).__name__}", hint=hint))
     raise typer.Exit(1)
 

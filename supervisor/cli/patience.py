@@ -1,4 +1,4 @@
-"""A daemon that is restarted comes back: whoever follows it waits for that, for a while."""
+"""Retries while the daemon is unreachable, as during a restart, until a time limit."""
 
 import time
 
@@ -15,7 +15,7 @@ class Patience:
         self._since = None
 
     def wait(self, away: Unreachable, *, until: float = float("inf")) -> None:
-        """Return to try again; raise what was wrong when it lasts too long, or is not of the kind that passes."""
+        """Sleep before the next try; raise `away` if the daemon has been unreachable for too long."""
         now = time.monotonic()
         self._since = self._since or now
         if now - self._since > PATIENCE_SECONDS:

@@ -1,4 +1,4 @@
-"""Text for a person: colours where they are wanted, and nothing that a terminal would obey."""
+"""Text for people: with colours where they are wanted, and never with terminal escapes from agents."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "bright_black": 90, "bold": 1}
 
-#: how a state or outcome is painted: by rich's names
+#: the colour of each state and outcome, by rich's names
 PAINT = {
     "running": "blue",
     "finished": "green",
@@ -46,7 +46,7 @@ def paint(text: str, colour: str) -> str:
 
 
 def clean(value: object) -> str:
-    """Test names and agents' words may hold anything."""
+    """Remove what a terminal would interpret: test names and agents' text are untrusted."""
     return "".join(char if char.isprintable() else "�" for char in str(value))
 
 

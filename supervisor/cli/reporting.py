@@ -1,4 +1,4 @@
-"""`report`: what happened, what it took, what to review and what to do next."""
+"""`report`: what happened, what it cost, what to review and what to do next."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,15 +9,13 @@ from supervisor.cli import session
 from supervisor.cli.arguments import BATCH
 from supervisor.errors import Refused
 
-HTML = typer.Option(
-    "--html", metavar="FILE", help="Write it as one page that needs nothing else.", show_default=False
-)
+HTML = typer.Option("--html", metavar="FILE", help="Write the report as one self-contained page.", show_default=False)
 
 
 def report(
     ctx: typer.Context, batch: Annotated[str | None, BATCH] = None, html: Annotated[Path | None, HTML] = None
 ) -> None:
-    """What came of a batch, what it took, and what to do next; also while it runs. Without BATCH, of the latest.
+    """Report the results of a batch, its cost, and what to do next; also while it runs. Default: the latest batch.
 
     Example: supervisorctl report --html report.html
     """
@@ -49,4 +47,4 @@ def _write(path: Path, data: dict[str, Any]) -> None:
     try:
         path.write_text(html(msgspec.convert(data, Report)), encoding="utf-8")
     except OSError as error:
-        raise Refused(f"{path} can't be written: {error.strerror}", hint="give another FILE") from None
+        raise Refused(f"{path} can't be written: {error.strerror}", hint="choose another FILE") from None

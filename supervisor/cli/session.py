@@ -1,4 +1,4 @@
-"""What every verb has: where the daemon is, whether a program or a person reads, and how errors are said."""
+"""What all verbs share: the daemon's socket, output as text or JSON, and the format of errors."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class Session:
         print(json.dumps(data) if self.json else text)
 
     def note(self, text: str) -> None:
-        """For a person only: never where a program reads."""
+        """Print to stderr for people; nothing with --json."""
         if not self.json:
             print(text, file=sys.stderr)
 
@@ -47,13 +47,13 @@ def of(ctx: typer.Context) -> Session:
 
 
 def socket_path() -> Path:
-    """Environment, configuration file, the user's own place; then the system's, where its daemon is."""
+    """In order: the environment, the configuration file, the user's default; then the system's, if it exists."""
     if said := os.environ.get("SUPERVISOR_SOCKET"):
         return Path(said)
     try:
         configured = tomllib.loads(paths.config_file().read_text()).get("socket")
     except (OSError, ValueError):
-        configured = None  # `config check` says what is wrong with it
+        configured = None  # `config check` reports what is wrong with it
     if isinstance(configured, str):
         return Path(configured).expanduser()
     own = paths.socket()
@@ -61,7 +61,7 @@ def socket_path() -> Path:
 
 
 def batch_or_latest(client: Client, said: str | None) -> str:
-    """The full id of the batch that is meant; without a word, the one that was submitted last."""
+    """The full id of the batch that `said` names; without it, of the batch submitted last."""
     if said:
         return str(client.get(f"/v1/batches/{quoted(said)}")["batch"]["id"])
     rows = client.get("/v1/batches", limit=1)["rows"]

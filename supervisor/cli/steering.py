@@ -1,4 +1,4 @@
-"""The verbs that change what goes on: cancel, retry, integrate, pause, resume, slots, drain, reload."""
+"""The verbs that steer: cancel, retry, integrate, pause, resume, slots, drain, reload."""
 
 import time
 from typing import Annotated, Any
@@ -12,8 +12,8 @@ from supervisor.control.client import quoted
 from supervisor.errors import NoSuchThing, Refused, Unreachable
 
 TIMED_OUT = 124
-ELSEWHERE = "A branch or commit of the repository to make the branch on, instead of the batch's own base."
-ONTO = "Of a batch that is over: start from this commit of the repository, such as HEAD."
+ELSEWHERE = "The branch or commit of the repository to base the new branch on, instead of the batch's base."
+ONTO = "For a batch that is over: start from this commit of the repository, such as HEAD."
 
 
 def cancel(ctx: typer.Context, target: Annotated[str, TARGET]) -> None:
@@ -29,10 +29,9 @@ def retry(
     target: Annotated[str, TARGET],
     onto: Annotated[str, typer.Option(metavar="REV", help=ONTO, show_default=False)] = "",
 ) -> None:
-    """Let a job go again, or all jobs of a batch that did not end well.
+    """Retry a job, or all jobs of a batch that did not end well.
 
-    Of a batch that is over they become a batch of their own, from the same commit and with the same profile: its id
-    is printed.
+    If the batch is over, they become a new batch with the same commit and profile; its id is printed.
 
     Example: supervisorctl retry k3f9x.2
 
@@ -42,9 +41,9 @@ def retry(
     data = here.client.post(_path(target, "retry"), {"onto": onto} if onto else None)
     if data.get("retry_of"):
         here.show(data, str(data["batch"]))
-        here.note(f"{target} goes again" + (f" as batch {data['batch']}" if data["changed"] else " already"))
+        here.note(f"{'' if data['changed'] else 'already '}retrying {target} as batch {data['batch']}")
         return
-    here.show(data, f"{target} goes again" if data["changed"] else f"nothing of {target} is to go again")
+    here.show(data, f"retrying {target}" if data["changed"] else "no job to retry")
 
 
 def integrate(
@@ -52,10 +51,10 @@ def integrate(
     batch: Annotated[str, BATCH],
     onto: Annotated[str, typer.Option(metavar="REV", help=ELSEWHERE, show_default=False)] = "",
 ) -> None:
-    """Make a branch of what a batch has done so far. Its agents go on, and the last branch has everything.
+    """Make a branch of the work done so far. The agents continue, and the final branch will contain everything.
 
-    With --onto the branch is made again on another commit, and its name printed: where the branch that the batch was
-    submitted from has moved on, also when the batch is over. It is proved there by its tests; what collides is named.
+    --onto rebuilds the branch on another commit and prints its name, for example when the branch that the batch was
+    submitted from has moved on; also for a batch that is over. Its tests run there again; conflicts are listed.
 
     Example: supervisorctl integrate k3f9x
 
@@ -64,14 +63,14 @@ def integrate(
     if onto:
         _integrate_onto(session.of(ctx), batch, onto)
         return
-    done = f"what is done so far of {batch} is being integrated; `supervisorctl status {batch}` names the branch"
-    _steer(ctx, _path(batch, "integrate"), done, f"nothing of {batch} was done since the last time")
+    done = f"integrating the work of {batch} so far; `supervisorctl status {batch}` will name the branch"
+    _steer(ctx, _path(batch, "integrate"), done, f"{batch} has no new work since its last integration")
 
 
 def _integrate_onto(here: session.Session, batch: str, onto: str) -> None:
-    """It may take as long as its tests: asked again, the daemon says how it stands."""
+    """Repeat the request until the daemon is done: its tests may take long."""
     patience, path = Patience(), _path(batch, "integrate")
-    here.note(f"the branch of {batch} is made again on {onto}")
+    here.note(f"rebuilding the branch of {batch} on {onto}")
     while True:
         try:
             data = here.client.post(path, {"onto": onto})
@@ -85,7 +84,7 @@ def _integrate_onto(here: session.Session, batch: str, onto: str) -> None:
         here.note(f"{each['job']} {each['ledger']}: {each['detail']}")
     for said in (*data["problems"], *data["notes"]):
         here.note(said)
-    here.show(data, data["branch"] or f"nothing of {batch} is new there: no branch is made")
+    here.show(data, data["branch"] or f"no branch was made: {batch} has nothing new on top of {onto}")
     if data["left"] or data["problems"]:
         raise typer.Exit(1)
 
@@ -93,48 +92,51 @@ def _integrate_onto(here: session.Session, batch: str, onto: str) -> None:
 def pause(
     ctx: typer.Context,
     batch: Annotated[str | None, BATCH] = None,
-    reason: Annotated[str, typer.Option(help="Shown to whoever asks.")] = "",
+    reason: Annotated[str, typer.Option(help="Shown in `status`.")] = "",
 ) -> None:
-    """Launch nothing more, of one batch or at all. What runs may finish.
+    """Launch no more agents, for one batch or for all. Running agents may finish.
 
     Example: supervisorctl pause --reason "the disk is full"
     """
     if batch:
         _steer(ctx, _path(batch, "pause"), f"{batch} is paused", f"{batch} was paused already")
     else:
-        _steer(ctx, "/v1/pause", "paused: nothing is launched", "it was paused already", {"reason": reason})
+        _steer(ctx, "/v1/pause", "paused: no agents are launched", "already paused", {"reason": reason})
 
 
 def resume(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> None:
-    """Launch again. Also ends a drain.
+    """Resume launching agents. Also ends a drain.
 
     Example: supervisorctl resume
     """
     if batch:
-        _steer(ctx, _path(batch, "resume"), f"{batch} goes on", f"{batch} was not paused")
+        _steer(ctx, _path(batch, "resume"), f"{batch} is resumed", f"{batch} was not paused")
     else:
-        _steer(ctx, "/v1/resume", "it goes on", "it was not paused")
+        _steer(ctx, "/v1/resume", "resumed", "not paused")
 
 
 def reload(ctx: typer.Context) -> None:
-    """Read the configuration again. One that can't be used changes nothing, and says what is wrong.
+    """Read the configuration again. An invalid one is refused with the reason and changes nothing.
 
     Example: supervisorctl reload
     """
-    _steer(ctx, "/v1/reload", "the new configuration is in force", "nothing in the configuration is new")
+    _steer(ctx, "/v1/reload", "the new configuration is in force", "the configuration has not changed")
 
 
 def slots(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="[POOL] N", help="Its name, if there are several.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="[POOL] N", help="The pool's name, if there are several, and its number of slots."),
+    ],
 ) -> None:
-    """Let a pool run N agents at once. Those beyond it may finish; the next reload of the pool undoes it.
+    """Let a pool run N agents at once. Agents beyond N may finish; a reload that changes the pool undoes this.
 
     Example: supervisorctl slots local 2
     """
     here = session.of(ctx)
     if len(words) > 2 or not words[-1].isdigit():
-        raise typer.BadParameter("give a number of slots, and before it the pool if there are several")
+        raise typer.BadParameter("give the number of slots; if there are several pools, name one before it")
     pool = words[0] if len(words) == 2 else _only_pool(here)
     data = here.client.put(f"/v1/pools/{quoted(pool)}/slots", {"slots": int(words[-1])})
     here.show(data, f"{pool} has {words[-1]} slots" + ("" if data["changed"] else ", as before"))
@@ -143,7 +145,7 @@ def slots(
 def _only_pool(here: session.Session) -> str:
     pools = [pool["name"] for pool in here.client.get("/v1/status")["pools"]]
     if len(pools) != 1:
-        raise Refused("which pool is meant is not clear", hint=f"name one of: {', '.join(pools) or 'none'}")
+        raise Refused("there are several pools, or none", hint=f"name one of: {', '.join(pools) or 'none'}")
     return str(pools[0])
 
 
@@ -151,7 +153,7 @@ def drain(
     ctx: typer.Context,
     deadline: Annotated[float | None, TIMEOUT] = None,
 ) -> None:
-    """Launch nothing more, and wait until no agent is left. Ctrl-C ends the waiting, `resume` ends the drain.
+    """Launch no more agents, and wait until none is left. Ctrl-C stops waiting; `resume` ends the drain.
 
     Example: supervisorctl drain --deadline 1800
     """
@@ -163,10 +165,10 @@ def drain(
     while data["agents"]:
         if data["agents"] != said:
             said = data["agents"]
-            here.note(f"draining: {said} agents are still there; `supervisorctl resume` ends the drain")
+            here.note(f"draining: {said} agents are left; `supervisorctl resume` ends the drain")
         if time.monotonic() >= ends:
             here.show(
-                {"schema_version": 1, "drained": False, "agents": said}, f"{said} agents are still there; they go on"
+                {"schema_version": 1, "drained": False, "agents": said}, f"{said} agents are left; they continue"
             )
             raise typer.Exit(TIMED_OUT)
         try:
@@ -177,8 +179,8 @@ def drain(
             patience.wait(away, until=ends)
             continue
         if not data["paused"]:
-            raise Refused("the drain was ended by a resume", hint="`supervisorctl drain` begins another")
-    here.show({"schema_version": 1, "drained": True, "agents": 0}, "drained: no agent is left, nothing is launched")
+            raise Refused("a resume ended the drain", hint="run `supervisorctl drain` again")
+    here.show({"schema_version": 1, "drained": True, "agents": 0}, "drained: no agent is left, and none is launched")
 
 
 def _path(target: str, verb: str) -> str:

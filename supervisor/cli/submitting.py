@@ -1,4 +1,4 @@
-"""`submit`: look at the checkout, collect, hand the tests over."""
+"""`submit`: check the checkout, collect its tests, send them to the daemon."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ Unit = Literal["function", "case", "file", "class"]
 
 PATHS = typer.Argument(
     metavar="PATHS",
-    help="What to collect, as for pytest; what stands after -- goes to it.",
+    help="What to collect, as for pytest; arguments after -- go to pytest.",
     show_default=False,
 )
 
@@ -26,14 +26,14 @@ def submit(
     ctx: typer.Context,
     paths: Annotated[list[str] | None, PATHS] = None,
     repo: Annotated[Path, typer.Option(metavar="DIR", help="A checkout of the repository.")] = Path(),
-    profile: Annotated[str, typer.Option(help="How the agents work; see `config show`.")] = "default",
-    per: Annotated[Unit | None, typer.Option(help="One job for each; by default as the profile says.")] = None,
-    priority: Annotated[int, typer.Option(min=-1000, max=1000, help="Higher goes first.")] = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be submitted.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end; see `wait` for the exit codes.")] = False,
-    allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Leave uncommitted work out.")] = False,
+    profile: Annotated[str, typer.Option(help="The profile that agents work by; see `config show`.")] = "default",
+    per: Annotated[Unit | None, typer.Option(help="Make one job per unit; default: the profile's.")] = None,
+    priority: Annotated[int, typer.Option(min=-1000, max=1000, help="Higher runs first.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be submitted.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is over; for exit codes see `wait`.")] = False,
+    allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Submit without the uncommitted work.")] = False,
 ) -> None:
-    """Put an agent on every collected test: one job for each function, with all its cases. Prints the batch.
+    """Put an agent on every collected test: one job per function, with all its cases. Prints the batch id.
 
     Example: supervisorctl submit tests --dry-run -- -k test_one
     """
@@ -65,7 +65,7 @@ def submit(
         here.note(f"batch {batch}: {_counted(found, unit)}")
         waiting.wait(ctx, batch)
     here.show(answer, batch)
-    here.note(f"{_counted(found, unit)}; `supervisorctl follow {batch}` shows how they go")
+    here.note(f"{_counted(found, unit)}; `supervisorctl follow {batch}` shows their progress")
 
 
 def _counted(found: collecting.Collected, unit: str) -> str:
@@ -80,16 +80,16 @@ def _lines(found: collecting.Collected) -> list[str]:
 
 
 def _python_path(checkout: dict[str, Any], around: Surroundings) -> tuple[str, ...]:
-    """What the profile says goes before what was found; and a setup sees to it itself."""
+    """The profile's folders override those that were detected; a profile with a setup needs none detected."""
     return tuple(checkout["python_path"]) or (() if checkout["has_setup"] else around.python_path)
 
 
 def _from_root(path: str, root: Path) -> str:
-    """A path, or a node id, as it is called from the root of the repository."""
+    """A path or node id, rewritten relative to the root of the repository."""
     name, sep, inside = path.partition("::")
     real = Path(os.path.realpath(name))
     if not real.exists():
-        raise NoSuchThing(f"there is no {name}", hint=f"paths are relative to here, {Path.cwd()}")
+        raise NoSuchThing(f"{name} does not exist", hint=f"paths are relative to {Path.cwd()}")
     if not real.is_relative_to(root):
-        raise NoSuchThing(f"{name} is not in the repository {root}", hint="say which one with --repo")
+        raise NoSuchThing(f"{name} is not in the repository {root}", hint="name its repository with --repo")
     return f"{real.relative_to(root)}{sep}{inside}"

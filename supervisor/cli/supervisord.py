@@ -16,9 +16,9 @@ EXIT_CODES = {
     "0": "stopped",
     "1": "failed",
     "2": "the configuration or the state can't be used",
-    "4": "another daemon is there",
+    "4": "another daemon is running",
 }
-SIGNALS = "TERM and INT detach: agents live on, and the next start finds them. HUP reads the configuration again."
+SIGNALS = "TERM and INT detach: agents keep running, and the next start finds them. HUP reloads the configuration."
 EPILOG = f"{SIGNALS}\nExit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 CANT_BE_USED = 2
 
@@ -41,14 +41,14 @@ def run(argv: list[str]) -> int:
         code = errors[0].exit_code
     except* OSError as failed:
         for problem in _each(failed):
-            _say(f"the system refuses: {problem}", "see that its user may write to the state directory")
+            _say(f"a system call failed: {problem}", "check that the daemon's user may write to the state directory")
         code = CANT_BE_USED
     return code
 
 
 def _run(options: argparse.Namespace) -> int:
-    gc.disable()  # what is imported stays: to look through it for garbage costs a fifth of the start
-    from supervisor import boot, settings  # after the arguments: a typing error is answered at once
+    gc.disable()  # imported modules are never garbage: collecting among them costs a fifth of the start
+    from supervisor import boot, settings  # after parsing, so that a usage error is reported at once
 
     gc.freeze()
     gc.enable()
@@ -71,30 +71,34 @@ def _salvage(state_dir: Path) -> int:
     for lost in report.lost:
         print(f"lost: {lost}")
     if report.lost:
-        print("nothing will be launched until you have looked what agents there are: then `supervisorctl resume`")
+        print("no agents are launched until you run `supervisorctl resume`; check first which agents exist")
     if report.renamed:
-        print("the name of this installation was lost: agents of before are not recognised, see `mngr list`")
+        print("the name of this installation was lost: earlier agents are not recognised, see `mngr list`")
     return 1 if report.lost or report.renamed else 0
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="supervisord",
-        description="Put a coding agent on every end-to-end test, and keep at it.",
+        description="Put a coding agent on every end-to-end test.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration; without it, the usual one if any")
-    parser.add_argument("--state-dir", type=Path, metavar="DIR", help="where all is kept that must survive")
-    parser.add_argument("--socket", type=Path, metavar="PATH", help="where `supervisorctl` finds it")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="the configuration; default: the usual one, if it exists"
+    )
+    parser.add_argument("--state-dir", type=Path, metavar="DIR", help="the directory of all state that must survive")
+    parser.add_argument("--socket", type=Path, metavar="PATH", help="the socket to listen on, for `supervisorctl`")
     choices = [str(each) for each in logs.Format]
     parser.add_argument("--log-format", type=logs.Format, default=logs.Format.AUTO, metavar="|".join(choices))
-    parser.add_argument("--salvage", action="store_true", help="save what can be read of a damaged journal, and exit")
+    parser.add_argument(
+        "--salvage", action="store_true", help="recover what can be read of a damaged journal, and exit"
+    )
     parser.add_argument(
         "--accept-older-state",
         action="store_true",
-        help="start although less is found than was acknowledged, as after a backup was restored; nothing is "
-        "launched until `supervisorctl resume`",
+        help="start although the state is older than what was acknowledged, as after restoring a backup; no agents "
+        "are launched until `supervisorctl resume`",
     )
     parser.add_argument("--version", action="version", version=f"supervisord {__version__}")
     return parser

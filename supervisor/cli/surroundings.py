@@ -1,8 +1,8 @@
-"""What surrounds the tests where they are submitted, and would be another thing where agents run them.
+"""Finds properties of the submitter's environment that would mislead agents, who run tests in their own checkouts.
 
-Looked for by a plugin beside the one that collects, in the same run of pytest. It asks the Python that runs pytest,
-in an empty folder, where it finds the packages of this checkout: what it finds there it finds by an editable install
-or by PYTHONPATH, and agents with it, who have checkouts of their own.
+A second plugin detects them in the run of pytest that collects. It asks the Python that runs pytest, in an empty
+folder, where it imports the packages of this checkout from. Whatever it finds comes from an editable install or from
+PYTHONPATH, so agents would import this checkout too, instead of their own.
 """
 
 import json
@@ -74,17 +74,17 @@ def pytest_collection_finish(session):
 @dataclass(slots=True)
 class Surroundings:
     root: Path
-    #: folders below the root that packages are imported from, wherever pytest is started
+    #: folders below the root that packages are imported from, whatever the working directory
     python_path: tuple[str, ...] = ()
-    #: packages of the checkout that no folder on a path would give: each with its place
+    #: packages of the checkout that no folder on PYTHONPATH could provide, each with its location
     unmapped: tuple[tuple[str, str], ...] = ()
-    #: the Python that runs pytest lies in the checkout
+    #: the Python that runs pytest is inside the checkout
     is_inside: bool = False
-    #: a share of coverage that one test alone can't reach
+    #: the required coverage, which one test alone can't reach
     coverage: float = 0
 
     def environment(self, folder: Path) -> Mapping[str, str]:
-        """For the run that collects; `folder` is on its path."""
+        """Environment variables of the collecting run; `folder` is on its Python path."""
         (folder / f"{MODULE}.py").write_text(PLUGIN)
         return {_INTO: str(folder / "surroundings.json")}
 
@@ -111,30 +111,32 @@ class Surroundings:
             tuple(unmapped),
         )
 
-    # --- what follows
+    # --- conclusions
 
     def check(self, pytest: Sequence[str], *, has_setup: bool) -> None:
-        """Raises Refused where agents could not run a test."""
+        """Raises Refused if agents could not run the tests."""
         if self.is_inside and not has_setup and os.sep in pytest[0] and not pytest[0].startswith(os.sep):
             raise Refused(
-                f"{pytest[0]} lies in this checkout and is no part of the repository: agents would not have it",
-                hint='let the profile make it: setup = "python -m venv .venv && .venv/bin/pip install -e . pytest"',
+                f"{pytest[0]} is in this checkout but not in the repository: agents would not have it",
+                hint='create it in the profile: setup = "python -m venv .venv && .venv/bin/pip install -e . pytest"',
             )
 
     def notes(self, python_path: Sequence[str]) -> list[str]:
-        """What a person should know; `python_path` is the one that the batch gets."""
+        """Notes for the user; `python_path` is the batch's."""
         said = []
         if python_path and python_path == self.python_path:
             where = " and ".join("the root" if each == "." else each for each in python_path)
-            said.append(f"packages are installed from this checkout: agents import them from {where} of their own")
+            said.append(
+                f"packages are installed from this checkout: agents import them from {where} of their own checkouts"
+            )
         for name, place in self.unmapped:
             said.append(
-                f"warning: Python finds {name} in {place} of this checkout, which agents' changes don't reach; "
+                f"warning: Python imports {name} from {place} of this checkout, so agents' changes have no effect; "
                 'set `setup = "python -m venv .venv && .venv/bin/pip install -e . pytest"` and '
                 '`pytest = [".venv/bin/python", "-m", "pytest"]` in the profile'
             )
         if self.coverage:
-            said.append(f"one test alone can't cover {self.coverage:g} %: its runs have --cov-fail-under=0")
+            said.append(f"one test alone can't cover {self.coverage:g} %: --cov-fail-under=0 is added to its runs")
         return said
 
 

@@ -1,4 +1,4 @@
-"""`supervisorctl tutorial`: a tutorial's blocks, and the check that they and the tests cite each other. No daemon."""
+"""`supervisorctl tutorial`: list a tutorial's blocks, and check them against the tests. Needs no daemon."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ app = typer.Typer(
 @app.callback()
 @with_common_options
 def tutorial() -> None:
-    """A tutorial script and the tests that prove it."""
+    """Check and extend a tutorial script and the tests that prove it."""
 
 
 app.command()(view)
@@ -48,7 +48,7 @@ class Annotations(StrEnum):
 @app.command()
 @with_common_options
 def blocks(ctx: typer.Context, script: Script) -> None:
-    """List the blocks of a script: lines, section, id; and its seeds. Exits 2 where it can't be read as meant.
+    """List a script's blocks (lines, section, id) and seeds. Exits 2 if part of it can't be parsed.
 
     Example: supervisorctl tutorial blocks tutorial.sh
     """
@@ -66,16 +66,16 @@ def blocks(ctx: typer.Context, script: Script) -> None:
 def check(
     ctx: typer.Context,
     script: Script,
-    tests: Annotated[list[Path], typer.Option(metavar="DIR", exists=True, help="Tests that cite it; repeatable.")],
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML there.")] = None,
+    tests: Annotated[list[Path], typer.Option(metavar="DIR", exists=True, help="A folder of tests; repeatable.")],
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML to this file.")] = None,
     annotations: Annotated[Annotations | None, typer.Option(help="Print CI annotations too.")] = None,
-    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Gaps that are allowed for now.")] = None,
-    update_baseline: Annotated[bool, typer.Option(help="Drop from the baseline what is no gap any more.")] = False,
-    fix: Annotated[bool, typer.Option(help="Rewrite citations of edited blocks, and show the diff.")] = False,
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of known gaps to allow.")] = None,
+    update_baseline: Annotated[bool, typer.Option(help="Remove closed gaps from the baseline.")] = False,
+    fix: Annotated[bool, typer.Option(help="Update citations of edited blocks and show the diff.")] = False,
 ) -> None:
     """Check both ways: every block is cited by a test, every test cites a block, no citation is stale.
 
-    Exits 0 if so, 1 on gaps, 2 where something can't be read.
+    Exits 0 if so, 1 if there are gaps, 2 if a file can't be parsed.
 
     Example: supervisorctl tutorial check tutorial.sh --tests tests/e2e
     """
@@ -106,7 +106,7 @@ def _fix(report: "Report") -> bool:
 
 
 def _with_baseline(report: "Report", path: Path, *, update: bool) -> "Report":
-    """The report under a baseline; a missing file is created by its first update, and from then on only shrinks."""
+    """Apply a baseline to the report. The first update creates the file; later ones only remove entries."""
     from supervisor.e2e.tutorial import baseline
 
     try:
@@ -118,7 +118,7 @@ def _with_baseline(report: "Report", path: Path, *, update: bool) -> "Report":
         allowed = baseline.shrunk(allowed, gaps) if path.exists() else gaps
         baseline.save(path, allowed)
         if refused := len(gaps.blocks - allowed.blocks) + len(gaps.tests - allowed.tests):
-            print(f"{refused} new gaps are not added to {path}: a baseline only shrinks.", file=sys.stderr)
+            print(f"{refused} new gaps were not added to {path}: a baseline only shrinks.", file=sys.stderr)
     return report.allowing(allowed)
 
 

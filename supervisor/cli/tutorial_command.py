@@ -1,4 +1,4 @@
-"""`supervisorctl tutorial install-command`: a Claude Code slash command, for a repository of one's own. No daemon."""
+"""`supervisorctl tutorial install-command`: installs a Claude Code slash command. Needs no daemon."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -17,14 +17,16 @@ Directory = Annotated[Path, typer.Argument(metavar="[DIR]", exists=True, file_ok
 
 @with_common_options
 def install_command(ctx: typer.Context, directory: Directory = Path()) -> None:
-    """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. One that was changed there is left alone.
+    """Write the slash command `sync-tutorial-to-e2e-tests` into DIR. A file that was edited there is not overwritten.
 
     Example: supervisorctl tutorial install-command
     """
     shipped = (files("supervisor.e2e.tutorial") / NAME).read_text(encoding="utf-8")
     path = directory / ".claude" / "commands" / NAME
     if path.exists() and path.read_text(encoding="utf-8") != shipped:
-        raise Refused(f"{path} is there and is not as we ship it", hint="move it away to get ours")
+        raise Refused(
+            f"{path} exists and differs from the shipped version", hint="move it away to install the shipped version"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(shipped, encoding="utf-8")
     session.of(ctx).show({"schema_version": 1, "path": str(path)}, str(path))

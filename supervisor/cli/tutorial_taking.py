@@ -1,4 +1,4 @@
-"""Takes commits that writers have made onto a person's current branch, in the person's own checkout and name."""
+"""Cherry-picks writers' commits onto the user's current branch, in the user's own checkout and name."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ GIT_SECONDS = 120.0
 
 
 def take(folder: Path, proposals: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Each proposal wholly or not at all; what does not fit is left, and said. Only on a clean tree."""
+    """Pick each proposal entirely or not at all, and say why one was left. Requires a clean tree."""
     root = Path(_said(folder, "rev-parse", "--show-toplevel"))
     if dirty := _said(root, "status", "--porcelain"):
         path = dirty.splitlines()[0][3:]
@@ -32,9 +32,9 @@ def take(folder: Path, proposals: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _taken(root: Path, proposal: dict[str, Any]) -> str:
-    """Why not, in a sentence."""
+    """Pick one proposal. Returns why it was left; "" if it was taken."""
     if _git(root, "cat-file", "-e", f"{proposal['base']}^{{commit}}").returncode:
-        return f"the commit it is made upon, {proposal['base'][:12]}, is not in {root}"
+        return f"its base commit, {proposal['base'][:12]}, is not in {root}"
     with tempfile.NamedTemporaryFile(suffix=".bundle") as file:
         try:
             file.write(base64.b64decode(proposal["bundle"], validate=True))
@@ -48,18 +48,20 @@ def _taken(root: Path, proposal: dict[str, Any]) -> str:
     done = _git(root, "cherry-pick", *commits)
     for _ in commits:
         if done.returncode and not _said(root, "status", "--porcelain"):
-            done = _git(root, "cherry-pick", "--skip")  # what it changes is there already
+            done = _git(root, "cherry-pick", "--skip")  # the branch already has its change
     if not done.returncode:
         return ""
     colliding = _said(root, "diff", "--name-only", "--diff-filter=U").splitlines()
     _git(root, "cherry-pick", "--abort")
-    return f"it collides in {colliding[0]}: sync again" if colliding else f"git can't pick it: {_last(done)}"
+    return (
+        f"it conflicts in {colliding[0]}: run sync again" if colliding else f"git cherry-pick failed: {_last(done)}"
+    )
 
 
 def _said(root: Path, *words: str) -> str:
     done = _git(root, *words)
     if done.returncode:
-        raise Refused(f"git {words[0]} fails in {root}: {_last(done)}", hint="is it the checkout of a repository?")
+        raise Refused(f"git {words[0]} failed in {root}: {_last(done)}", hint="check that it is a git checkout")
     return done.stdout.strip()
 
 
@@ -67,7 +69,7 @@ def _git(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", *words],
         cwd=root,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # a look writes nothing, not even the index
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # `git status` must not write, not even to the index
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""`supervisorctl tutorial view`: one page of a run, to look at in a browser. No daemon."""
+"""`supervisorctl tutorial view`: shows a test run as one page for a browser. Needs no daemon."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,14 @@ import typer
 from supervisor.cli import session
 from supervisor.cli.arguments import with_common_options
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="A run's results.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="The results of a run.")]
 Compare = Annotated[
     Path | None,
-    typer.Option(metavar="DIR2", exists=True, file_okay=False, help="Another run, to see what has changed."),
+    typer.Option(metavar="DIR2", exists=True, file_okay=False, help="An earlier run to compare with."),
 ]
 Script = Annotated[
     Path | None,
-    typer.Option("--tutorial", metavar="FILE", exists=True, dir_okay=False, help="The script, for its own order."),
+    typer.Option("--tutorial", metavar="FILE", exists=True, dir_okay=False, help="The script, to order blocks by."),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: DIR/view.html.")]
 
@@ -28,7 +28,7 @@ def view(
     tutorial: Script = None,
     output: Output = None,
 ) -> None:
-    """Write one self-contained page: each block, its tests, their transcripts beside their recordings.
+    """Write one self-contained page: each block, its tests, and their transcripts beside their recordings.
 
     Example: supervisorctl tutorial view results --tutorial tutorial.sh
     """

@@ -1,5 +1,5 @@
-"""`supervisorctl tutorial fill` and `sync`: what a tutorial and its tests still want is written by agents, and people
-decide what of it is kept. Only these commands, and only when asked to, touch a person's files."""
+"""`supervisorctl tutorial fill` and `sync`: agents write what a tutorial and its tests lack, and users decide what to
+keep. A user's files change only through these commands, with --accept or --reject."""
 
 import contextlib
 import difflib
@@ -27,15 +27,15 @@ from supervisor.errors import NoSuchThing, Refused
 VERIFIED = "verified"
 
 Script = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The tutorial script.")]
-ProfileName = Annotated[str, typer.Option(help="How the agents work; see `config show`.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end; see `wait` for the exit codes.")]
+ProfileName = Annotated[str, typer.Option(help="The profile that agents work by; see `config show`.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the batch is over; for exit codes see `wait`.")]
 
 type Proposal = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """What the daemon says of the repository that a script is in."""
+    """The repository that a script is in, as the daemon reports it."""
 
     said: dict[str, Any]
     script: Path
@@ -46,13 +46,13 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """The script, from the root of the repository."""
+        """The script's path, relative to the root of the repository."""
         return self.within(self.script)
 
     def within(self, path: Path) -> str:
         real = path.resolve()
         if not real.is_relative_to(self.root):
-            raise Refused(f"{path} is not in the repository {self.root}", hint="give paths of one repository")
+            raise Refused(f"{path} is not in the repository {self.root}", hint="give paths inside one repository")
         return real.relative_to(self.root).as_posix()
 
 
@@ -60,23 +60,23 @@ class Checkout:
 def fill(
     ctx: typer.Context,
     script: Script,
-    seed: Annotated[list[int] | None, typer.Option(metavar="LINE", help="Only the seed there; repeatable.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(metavar="LINE", help="Fill only this seed; repeatable.")] = None,
     profile: ProfileName = "default",
     wait: Wait = False,
     review: Annotated[
-        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show what its writers propose.")
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show the proposed blocks.")
     ] = None,
     accept: Annotated[
         list[str] | None, typer.Option(metavar="JOB", autocompletion=ids.jobs, help="Write its block into FILE.")
     ] = None,
     reject: Annotated[
-        list[str] | None, typer.Option(metavar="JOB", autocompletion=ids.jobs, help="Never show its block again.")
+        list[str] | None, typer.Option(metavar="JOB", autocompletion=ids.jobs, help="Do not show its block again.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show what confused its writers.")
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Show what confused the writers.")
     ] = None,
 ) -> None:
-    """Let writers fill the seeds of FILE, and decide what of it is kept. Prints the batch.
+    """Let agents fill the seeds of FILE, and decide which blocks to keep. Prints the batch id.
 
     Example: supervisorctl tutorial fill tutorial.sh
     """
@@ -97,15 +97,15 @@ def sync(
     ctx: typer.Context,
     script: Script,
     tests: Annotated[
-        Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="Tests that cite it.")
+        Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="The tests that cite FILE.")
     ] = None,
     profile: ProfileName = "default",
     wait: Wait = False,
     accept: Annotated[
-        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Take what is verified of it.")
+        str | None, typer.Option(metavar="BATCH", autocompletion=ids.batches, help="Take its verified tests.")
     ] = None,
 ) -> None:
-    """Let writers bring the tests up to FILE: stale citations first, then uncited blocks. Prints the batch.
+    """Let agents update the tests to match FILE: stale citations first, then uncited blocks. Prints the batch id.
 
     Example: supervisorctl tutorial sync tutorial.sh --tests tests/e2e
     """
@@ -117,13 +117,13 @@ def sync(
         raise typer.BadParameter("is needed, to compare them with the script", param_hint="--tests")
     checkout = _look(here.client, script, profile)
     name, folder = checkout.name, checkout.within(tests)
-    with contextlib.chdir(checkout.root):  # so that tests are called as pytest calls them there
+    with contextlib.chdir(checkout.root):  # so that node ids are relative to the root, as pytest reports them
         found = check(Path(name), [Path(folder)], today=datetime.now(UTC).date())
     if found.exit_code == 2:
-        hint = f"`supervisorctl tutorial check {script} --tests {tests}` says where"
-        raise Refused("the script or a test can't be read as meant", hint=hint)
+        hint = f"`supervisorctl tutorial check {script} --tests {tests}` shows where"
+        raise Refused("the script or a test can't be parsed", hint=hint)
     if gone := [stale.test.id for stale in found.stale if stale.nearest.staleness != "edited"]:
-        here.note(f"for you to decide, because no block is like what they cite: {', '.join(map(clean, gone))}")
+        here.note(f"left for you to decide, because no block resembles their citation: {', '.join(map(clean, gone))}")
     _submit(ctx, checkout, list(sync_tasks(name, folder, found)), wait=wait)
 
 
@@ -136,7 +136,7 @@ def _look(client: Client, script: Path, profile: str) -> Checkout:
 
 
 def _wanted(checkout: Checkout, script: Path, lines: list[int]) -> Iterator[Task]:
-    """The seeds at these lines; without lines, those for which no block waits to be decided on."""
+    """The seeds at these lines; without lines, all seeds that have no block awaiting a decision."""
     seeds = parse(script.read_text(encoding="utf-8", errors="replace")).seeds
     if unknown := [line for line in lines if not any(seed.line <= line <= seed.end_line for seed in seeds)]:
         there = ", ".join(str(seed.line) for seed in seeds) or "none"
@@ -161,14 +161,14 @@ def _submit(ctx: typer.Context, checkout: Checkout, tasks: list[Task], *, wait: 
         here.note(f"batch {answer['batch']}: {answer['jobs']} jobs")
         waiting.wait(ctx, answer["batch"])
     here.show(answer, answer["batch"])
-    here.note(f"{answer['jobs']} jobs; `supervisorctl follow {answer['batch']}` shows how they go")
+    here.note(f"{answer['jobs']} jobs; `supervisorctl follow {answer['batch']}` shows their progress")
 
 
 # --- deciding
 
 
 def _proposals(client: Client, batch: str) -> Iterator[Proposal]:
-    """Of a batch, what is judged by now."""
+    """The proposals of a batch that have been verified so far."""
     for row in client.get(f"/v1/batches/{quoted(batch)}/jobs")["rows"]:
         with contextlib.suppress(NoSuchThing):
             yield _proposal(client, row["id"])
@@ -184,7 +184,7 @@ def _proposal(client: Client, job: str) -> Proposal:
 
 
 def _review(here: Session, script: Path, batch: str) -> None:
-    """Every proposal as a diff, with what its commands printed; each is a draft until somebody decides."""
+    """Show each proposal as a diff, with the output of its commands; each is a draft until the user decides."""
     reviewed, text = _review_of(script), _read(script)
     rows, shown = [], []
     for proposal in _proposals(here.client, batch):
@@ -200,7 +200,7 @@ def _review(here: Session, script: Path, batch: str) -> None:
             *_quoted(rows[-1]["output"]),
             "",
         ]
-    here.show({"schema_version": 1, "rows": rows}, "\n".join(shown) or "there is no proposal that holds")
+    here.show({"schema_version": 1, "rows": rows}, "\n".join(shown) or "there is no verified proposal")
     if any(row["state"] == "drafted" for row in rows):
         here.note(f"`supervisorctl tutorial fill {script} --accept JOB` writes a block into it")
 
@@ -219,7 +219,7 @@ def _quoted(output: str) -> Iterator[str]:
 
 
 def _decide(here: Session, script: Path, accept: Iterable[str], reject: Iterable[str]) -> None:
-    """All that is asked for, or nothing: it is looked at first, and written then."""
+    """Apply all decisions or none: check every one before writing."""
     reviewed, text = _review_of(script), _read(script)
     decided: list[tuple[str, Entry]] = []
     meant: list[tuple[Decision, str]] = [("accepted", job) for job in accept]
@@ -228,7 +228,7 @@ def _decide(here: Session, script: Path, accept: Iterable[str], reject: Iterable
         proposal = _proposal(here.client, job)
         if proposal["kind"] != "seed" or not proposal["block"]:
             raise Refused(
-                f"{job} is no filled seed", hint="see `--review BATCH`; tests are taken by `sync --accept BATCH`"
+                f"{job} has not filled a seed", hint="see `--review BATCH`; for tests use `sync --accept BATCH`"
             )
         entry = Entry(decision, proposal["seed"], proposal["job"])
         decided.append((proposal["block"], entry))
@@ -247,24 +247,24 @@ def _read(script: Path) -> str:
 
 
 def _write(script: Path, text: str) -> None:
-    """Its kind of line ends stays, and so does what is no UTF-8."""
+    """Keeps the file's line endings and bytes that are not UTF-8."""
     ends = "\r\n" if b"\r\n" in script.read_bytes() else "\n"
     script.write_text(text, encoding="utf-8", errors="surrogateescape", newline=ends)
 
 
 def _with_block(text: str, proposal: Proposal) -> str:
     if proposal["verification"] != VERIFIED:
-        raise Refused(f"{proposal['job']} does not hold: {proposal['reason']}", hint="`--report BATCH` says more")
+        raise Refused(f"{proposal['job']} was not verified: {proposal['reason']}", hint="see `--report BATCH`")
     try:
         if one_block(proposal["text"]).id != proposal["block"]:
-            raise NotFilled("its block is not what was executed")
+            raise NotFilled("its block differs from the one that was executed")
         return accepted(text, proposal["seed"], proposal["text"])
     except NotFilled as problem:
         raise Refused(f"{proposal['job']} can't be accepted: {problem}", hint="fill the seed again") from None
 
 
 def _report(here: Session, batch: str) -> None:
-    """On the interface of the tool: what confused its writers, and what they took for right and failed."""
+    """Report problems of the tool's interface: what confused writers, and commands they thought right that failed."""
     rows: list[dict[str, Any]] = []
     for proposal in _proposals(here.client, batch):
         head = {key: proposal[key] for key in ("job", "item", "verification", "reason")}
@@ -274,15 +274,13 @@ def _report(here: Session, batch: str) -> None:
             last = (execution["output"].strip().splitlines() or [""])[-1]
             rows.append(head | {"command": execution["failed"], "why": f"{proposal['reason']}: {last}"})
     lines = [f"{row['job']}  `{clean(row['command'])}`: {clean(row['why'])}" for row in rows]
-    here.show({"schema_version": 1, "rows": rows}, "\n".join(lines) or "nothing confused its writers")
+    here.show({"schema_version": 1, "rows": rows}, "\n".join(lines) or "nothing confused the writers")
 
 
 def _take(here: Session, script: Path, batch: str) -> None:
     proposals = [each for each in _proposals(here.client, batch) if each["kind"] != "seed"]
     if not proposals:
-        raise Refused(
-            f"batch {batch} has no tests to take", hint="wait for it; seeds are taken by `fill --accept JOB`"
-        )
+        raise Refused(f"batch {batch} has no tests to take", hint="wait for it; for seeds use `fill --accept JOB`")
     data = take(script.resolve().parent, [each for each in proposals if each["verification"] == VERIFIED])
     left = [{"job": each["job"], "why": each["reason"]} for each in proposals if each["verification"] != VERIFIED]
     data["left"] += left
@@ -296,4 +294,4 @@ def _review_of(script: Path) -> Review:
     try:
         return Review.of(script)
     except BadReview as problem:
-        raise Refused(str(problem), hint="restore it from git, or mend it") from None
+        raise Refused(str(problem), hint="repair it or restore it from git") from None

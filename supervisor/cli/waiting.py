@@ -1,4 +1,4 @@
-"""`wait`: until a batch is over, or for so long."""
+"""`wait`: waits until a batch is over, or until a timeout."""
 
 import time
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from supervisor.errors import Unreachable
 
 DONE, SOME_FAILED, OUT_OF_BUDGET, NEEDS_A_PERSON, TIMED_OUT = 0, 1, 6, 7, 124
 UNWELL = ("blocked", "failed", "timed-out", "stalled", "lost", "cancelled")
-#: between two looks, if no event says that it is over; and while the last agents of one that is stopped go home
+#: the polling interval if no event arrives; and while the last agents of a stopped batch finish
 LOOK_SECONDS, STOPPED_SECONDS = 60.0, 2.0
 
 
@@ -23,10 +23,10 @@ def wait(
     batch: Annotated[str | None, BATCH] = None,
     timeout: Annotated[float | None, TIMEOUT] = None,
 ) -> None:
-    """Wait until a batch is over. Exits 0 when all went well, 1 when some jobs did not, 6 when its budget was spent.
+    """Wait until a batch is over. Exits 0 if all jobs ended well, 1 if some did not, 6 if its budget was spent.
 
-    Exits 7 when it can't go on without a person, because a login is refused or a credit used up: then see
-    `supervisorctl status`. Without BATCH, for the one submitted last. A daemon that restarts meanwhile is waited for.
+    Exits 7 when a person must act first, because a login was refused or credit is used up: see
+    `supervisorctl status`. Default: the batch submitted last. It keeps waiting while the daemon restarts.
 
     Example: supervisorctl wait --timeout 3600
     """
@@ -44,19 +44,19 @@ def is_over(batch: dict[str, Any]) -> bool:
 
 
 def needs_a_person(batch: dict[str, Any]) -> bool:
-    """It could go on, but not before somebody has seen to it, and nobody is at work any more."""
+    """The batch is stopped until a person acts, and none of its agents is at work any more."""
     is_held = batch["finished_at"] is None and batch["stopped"] not in (None, "budget")
     return is_held and not under_way(batch["jobs"])
 
 
 def code(batch: dict[str, Any]) -> int:
-    if batch.get("stopped"):  # a batch that an older version sealed does not say
+    if batch.get("stopped"):  # absent from a batch that an older version sealed
         return OUT_OF_BUDGET if batch["stopped"] == "budget" else NEEDS_A_PERSON
     return SOME_FAILED if any(batch["outcomes"].get(outcome) for outcome in UNWELL) else DONE
 
 
 def until_over(client: Client, batch: str, ends: float) -> dict[str, Any]:
-    """How it stands when it is over, or when the time is."""
+    """The status of the batch once it is over, or at the deadline."""
     patience = Patience()
     while True:
         try:
@@ -73,7 +73,7 @@ def until_over(client: Client, batch: str, ends: float) -> dict[str, Any]:
 
 
 def _until_finished(client: Client, batch: str, after: int, within: float) -> None:
-    """Return at the event, at the time, or whenever there is reason to look."""
+    """Return at an event that may end the batch, at the deadline, or if the daemon is unreachable."""
     ends = time.monotonic() + within
     try:
         for event in client.events(after, batch=batch, timeout=within):

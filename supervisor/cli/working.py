@@ -1,4 +1,4 @@
-"""`work`: what was done and is on no branch of yours, and how to have it."""
+"""`work`: lists work that is not merged, and brings it into the user's repository as branches."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,9 +16,11 @@ COLUMNS = ("job", "ledger", "commits", "where", "why")
 TARGET = typer.Argument(
     metavar="[BATCH|JOB]", help="A batch, or a job as BATCH.NUMBER.", show_default=False, autocompletion=ids.targets
 )
-TAKE = typer.Option("--take", help="Bring it into your repository, each piece as a branch. Nothing is checked out.")
-BRANCH = typer.Option(metavar="NAME", help="With --take: instead of supervisor/work/JOB.", show_default=False)
-REPO = typer.Option(metavar="DIR", help="With --take: another repository than the batch's.", show_default=False)
+TAKE = typer.Option("--take", help="Bring the work into your repository as branches. Nothing is checked out.")
+BRANCH = typer.Option(
+    metavar="NAME", help="With --take: the branch's name; default: supervisor/work/JOB.", show_default=False
+)
+REPO = typer.Option(metavar="DIR", help="With --take: the repository; default: the batch's.", show_default=False)
 
 
 def work(
@@ -28,10 +30,10 @@ def work(
     branch: Annotated[str, BRANCH] = "",
     repo: Annotated[Path | None, REPO] = None,
 ) -> None:
-    """Work that is not merged: rescued, rejected, of a batch that was cancelled. Without a word, of all batches.
+    """List work that is not merged: rescued, rejected, or of a cancelled batch. Default: of all batches.
 
-    It is kept under refs of the daemon's own, or with an agent that is kept. With --take it becomes a branch of your
-    repository, `supervisor/work/JOB`; no other branch is overwritten. Exits 1 when some of it could not be taken.
+    The work is under refs of the daemon's own repository, or with a kept agent. --take makes it a branch of your
+    repository, `supervisor/work/JOB`, without overwriting another branch. Exits 1 if some of it could not be taken.
 
     Example: supervisorctl work k3f9x
 
@@ -43,14 +45,14 @@ def work(
         _take(here, path, target, branch, repo)
         return
     if branch or repo:
-        raise typer.BadParameter("--branch and --repo say where --take puts it")
+        raise typer.BadParameter("--branch and --repo can only be used with --take")
     data = here.client.get(f"{path}/work")
     here.show(data, _text(data["rows"]))
 
 
 def _take(here: session.Session, path: str, target: str, branch: str, repo: Path | None) -> None:
     if not target:
-        raise Refused("which work is to be taken?", hint="name a batch or a job; `supervisorctl work` lists them")
+        raise Refused("--take requires a batch or a job", hint="`supervisorctl work` lists them")
     body = {"branch": branch, "repo": str(repo.absolute()) if repo else ""}
     data = here.client.post(f"{path}/take", body)
     here.show(data, "\n".join(_line(row) for row in data["rows"]))
@@ -61,13 +63,13 @@ def _take(here: session.Session, path: str, target: str, branch: str, repo: Path
 def _line(row: dict[str, Any]) -> str:
     if row["problem"]:
         return f"{row['job']}: {printing.clean(row['problem'])}"
-    was = "is the branch" if row["changed"] else "was there already, as the branch"
+    was = "is now the branch" if row["changed"] else "was already taken as the branch"
     return f"{row['job']} {was} {printing.clean(row['branch'])}"
 
 
 def _text(rows: list[dict[str, Any]]) -> str:
     if not rows:
-        return "nothing waits here: all work that was done is merged"
+        return "no unmerged work"
     cells = [(row["job"], row["ledger"], row["commits"], _where(row), row["why"]) for row in rows]
     return table(COLUMNS, cells)
 

@@ -27,7 +27,7 @@ class Ran:
         """One sentence and a hint, and never a traceback."""
         assert (self.code, says in self.err) == (code, True), self
         error, hint = self.err.splitlines()[-2:]
-        assert "Traceback" not in self.out + (error if "own words are above" in hint else self.err)
+        assert "Traceback" not in self.out + (error if "printed above" in hint else self.err)
         assert error.startswith("error: "), self.err
         assert hint.startswith("hint: "), self.err
 

@@ -39,4 +39,4 @@ async def test_integrate_onto_waits_for_the_branch_and_says_what_is_not_on_it(tm
         assert elsewhere.asked == [(batch, head), (batch, head)]
         assert (done.code, done.out.strip()) == (1, f"supervisor/{batch}-onto-1")
         assert f"{batch}.1 conflict: conflicts in app.py with the base" in done.err
-        unknown.refused(4, "nowhere is no commit of")
+        unknown.refused(4, "nowhere is not a commit of")

@@ -53,29 +53,29 @@ def full(api: Served) -> None:
 
 MISTAKES = {
     "a batch that is not there": Mistake("status zzz", 5, "there is no batch zzz"),
-    "too short an id": Mistake("status k", 4, "one of several batches: kaaaa, kabbb"),
+    "too short an id": Mistake("status k", 4, "matches several batches: kaaaa, kabbb"),
     "a job without a number": Mistake("job kaaaa", 5, "kaaaa is not a job"),
     "a job beyond the last": Mistake("job kaaaa.9", 5, "has no job 9"),
     "cancelling a job that is not there": Mistake("cancel kaaaa.9", 5, "has no job 9"),
     "a pool that is not there": Mistake("slots moon 3", 5, "there is no pool moon"),
-    "a path that is not there": Mistake("submit tests/nowhere", 5, "there is no tests/nowhere"),
+    "a path that is not there": Mistake("submit tests/nowhere", 5, "tests/nowhere does not exist"),
     "a path outside the repository": Mistake("submit /", 5, "/ is not in the repository"),
     "a directory that is not there": Mistake("submit --repo /nowhere", 5, "there is no directory /nowhere"),
     "no git repository": Mistake("submit", 4, "is not a git repository", where="."),
     "a bare repository": Mistake("submit", 4, "is a bare repository", bare, "bare"),
     "a repository without a commit": Mistake("submit", 4, "has no commit yet", empty, "empty"),
     "uncommitted work": Mistake("submit", 4, "uncommitted work: new.py", lambda api: (api.repo / "new.py").touch()),
-    "no tests": Mistake("submit test_none.py", 4, "pytest collects no test there", committed("test_none.py", "")),
-    "no test that fits": Mistake("submit -- -k nowhere", 4, "pytest collects no test there"),
-    "a test that can't be imported": Mistake("submit", 4, "pytest can't collect", UNIMPORTABLE),
-    "an argument pytest does not know": Mistake("submit -- --wat", 4, "pytest can't collect"),
+    "no tests": Mistake("submit test_none.py", 4, "pytest collected no tests", committed("test_none.py", "")),
+    "no test that fits": Mistake("submit -- -k nowhere", 4, "pytest collected no tests"),
+    "a test that can't be imported": Mistake("submit", 4, "pytest failed to collect tests", UNIMPORTABLE),
+    "an argument pytest does not know": Mistake("submit -- --wat", 4, "pytest failed to collect tests"),
     "a profile that is not there": Mistake("submit --profile moon", 5, "there is no profile moon"),
     "a pytest that is not there": Mistake("submit --profile nowhere", 4, "/nowhere/python can't be run"),
-    "an environment without pytest": Mistake("submit --profile bare", 4, "there is no pytest for python3"),
+    "an environment without pytest": Mistake("submit --profile bare", 4, "python3 has no pytest installed"),
     "collecting without an end": Mistake(
         "submit --profile hasty",
         4,
-        "not collected within 0.5",
+        "did not finish collecting within 0.5",
         ENDLESS,
     ),
     "a full disk": Mistake("pause", 1, "no space left on device", full),
@@ -147,7 +147,7 @@ async def test_something_else_on_the_socket_is_no_daemon(tmp_path: Path) -> None
         writer.close()
 
     async with await asyncio.start_unix_server(rude, tmp_path / "ctl.sock"):
-        (await ctl(tmp_path, "status")).refused(3, "is no agent-supervisor")
+        (await ctl(tmp_path, "status")).refused(3, "is not the socket of an agent-supervisor")
 
 
 #: Our modules may not be readable to others: what is needed is imported first.
@@ -178,7 +178,7 @@ async def test_the_socket_of_another_user_is_not_for_us(tmp_path: Path) -> None:
             stderr=asyncio.subprocess.PIPE,
         )
         out, err = await running.communicate()
-        Ran(running.returncode or 0, out.decode(), err.decode()).refused(3, "you may not use")
+        Ran(running.returncode or 0, out.decode(), err.decode()).refused(3, "no permission to use")
 
 
 async def test_doctor_says_what_is_missing(tmp_path: Path) -> None:
@@ -199,9 +199,9 @@ async def test_doctor_says_what_is_missing(tmp_path: Path) -> None:
     [
         (["--config", "nowhere.toml"], "there is no configuration file nowhere.toml"),
         (["--config", "bad.toml"], "bad.toml: sloots is not a key"),
-        (["--state-dir", "file"], "the system refuses"),
+        (["--state-dir", "file"], "a system call failed"),
         (["--state-dir", "damaged"], "is damaged"),
-        (["--state-dir", "ok", "--socket", "file"], "is there and is no socket"),
+        (["--state-dir", "ok", "--socket", "file"], "exists and is not a socket"),
     ],
 )
 async def test_a_daemon_that_can_not_start_says_why(tmp_path: Path, args: list[str], says: str) -> None:

@@ -67,7 +67,7 @@ async def test_a_login_that_is_refused_and_given_again(tmp_path: Path) -> None:
         assert (await ctl(tmp_path, "wait", batch)).code == 7, "also when it is stopped already"
 
         api.player.otherwise = "fixed"
-        assert "goes on" in (await ctl(tmp_path, "resume", batch)).out
+        assert "resumed" in (await ctl(tmp_path, "resume", batch)).out
         again = await ctl(tmp_path, "wait", batch, "--json")
         assert (again.code, again.json["batch"]["stopped"], again.json["batch"]["outcomes"]["fixed"]) == (0, None, 3)
 

@@ -68,7 +68,7 @@ def test_an_editable_install_is_found_by_its_folder(tmp_path: Path) -> None:
     finder = looked(root, python(tmp_path / "three", finder={"app": str(root / "src/app")}))
     assert finder.python_path == ("src",)
     assert finder.notes(("src",)) == [
-        "packages are installed from this checkout: agents import them from src of their own"
+        "packages are installed from this checkout: agents import them from src of their own checkouts"
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_package_of_another_name_than_its_folder_is_told(tmp_path: Path) -> No
 
     assert around.python_path == ()
     [said] = around.notes(())
-    assert said.startswith("warning: Python finds app in code of this checkout")
+    assert said.startswith("warning: Python imports app from code of this checkout")
     assert "`setup = " in said
 
 
@@ -104,4 +104,4 @@ def test_a_share_of_coverage_is_not_asked_of_one_test(tmp_path: Path) -> None:
     files = {"conftest.py": options, "pytest.ini": "[pytest]\naddopts = --cov app --cov-fail-under 90\n"}
     around = looked(repository(tmp_path, files))
 
-    assert around.notes(()) == ["one test alone can't cover 90 %: its runs have --cov-fail-under=0"]
+    assert around.notes(()) == ["one test alone can't cover 90 %: --cov-fail-under=0 is added to its runs"]

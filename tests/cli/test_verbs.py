@@ -94,10 +94,10 @@ async def test_steering(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
         batch = await api.submit(*TESTS)
         for args, first, second in [
-            (["pause", "--reason", "lunch"], "paused", "paused already"),
-            (["resume"], "goes on", "not paused"),
+            (["pause", "--reason", "lunch"], "paused", "already paused"),
+            (["resume"], "resumed", "not paused"),
             (["pause", batch[:3]], "paused", "paused already"),
-            (["resume", batch], "goes on", "not paused"),
+            (["resume", batch], "resumed", "not paused"),
             (["slots", "7"], "7 slots", "as before"),
             (["slots", "local", "8"], "8 slots", "as before"),
             (["cancel", f"{batch}.1"], "cancelled", "cancelled already"),
@@ -114,7 +114,7 @@ async def test_integrate_makes_a_branch_of_what_is_done_so_far(tmp_path: Path) -
         (await ctl(tmp_path, "integrate", "zzz")).refused(5, "there is no batch zzz")
         api.loop.inbox.tell(ev.WorkPublished(api.desk.clock(), batch, 1, 1))
         await until("one is over", lambda: api.loop.state.batches[batch].count(JobState.DONE))
-        assert "is being integrated" in (await ctl(tmp_path, "integrate", batch)).out
+        assert "integrating the work" in (await ctl(tmp_path, "integrate", batch)).out
         assert (await ctl(tmp_path, "integrate", batch, "--json")).json["changed"] is False
         assert f"so far      supervisor/{batch}, 1 of 3 jobs" in (await ctl(tmp_path, "status", batch)).out
         assert f"so far      supervisor/{batch}, 1 of 3 jobs" in (await ctl(tmp_path, "report", batch)).out
@@ -128,7 +128,7 @@ async def test_integrate_makes_a_branch_of_what_is_done_so_far(tmp_path: Path) -
 
 async def test_reload_takes_a_good_configuration_and_keeps_it_over_a_bad_one(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
-        assert "nothing" in (await ctl(tmp_path, "reload")).out
+        assert "has not changed" in (await ctl(tmp_path, "reload")).out
         (config := tmp_path / "config.toml").write_text('[[pools]]\nname = "local"\nslots = 9\n')
         assert "in force" in (await ctl(tmp_path, "reload")).out
         config.write_text("[[pools]]\nname = 7\n")

@@ -68,7 +68,7 @@ def test_what_collides_is_left_whole_and_the_rest_is_taken(tmp_path: Path) -> No
     done = take(repo, [bad, good])
 
     assert (done["taken"], done["changed"]) == (["k.2"], True)
-    assert done["left"] == [{"job": "k.1", "why": "it collides in one.py: sync again"}]
+    assert done["left"] == [{"job": "k.1", "why": "it conflicts in one.py: run sync again"}]
     assert not (repo / "three.py").exists()
     assert (repo / "one.py").read_text() == "something else\n"
     assert git(repo, "status", "--porcelain") == ""
@@ -95,9 +95,9 @@ def test_commits_that_can_not_be_used_are_left(tmp_path: Path) -> None:
 
     assert done["taken"] == []
     assert [each["why"].split(",")[0].split(":")[0] for each in done["left"]] == [
-        "the commit it is made upon",
+        "its base commit",
         "its commits can't be read",
         "its commits can't be read",
     ]
-    with pytest.raises(Refused, match="git rev-parse fails"):
+    with pytest.raises(Refused, match="git rev-parse failed"):
         take(tmp_path, [good])

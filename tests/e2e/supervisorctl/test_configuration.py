@@ -180,7 +180,7 @@ def test_doctor_judges_what_the_running_daemon_has(e2e: E2e, stage: Stage, file:
     e2e.run("curl -s --unix-socket $SUPERVISOR_SOCKET http://x/v1/configuration > told")
     expect(stage.repo / "told").to_contain('"API_KEY":"(hidden)"')
     named = e2e.run("supervisorctl doctor --config ~/supervisor.toml", comment="that of a file")
-    expect(named).to_have_exit_code(1).stdout.to_contain("judged is the configuration of file ")
+    expect(named).to_have_exit_code(1).stdout.to_contain("checking the configuration of file ")
 
 
 def test_start_with_it(e2e: E2e, stage: Stage, file: None) -> None:
@@ -230,7 +230,7 @@ def test_reload(e2e: E2e, stage: Stage, file: None) -> None:
     e2e.run("sed -i 's/^slots = 2/slots = 6/' ~/supervisor.toml", comment="six agents at a time")
     expect(e2e.run("supervisorctl reload")).to_succeed().stdout.to_contain("the new configuration is in force")
     expect(e2e.run("supervisorctl status")).stdout.to_match("^local +local +0/6 ")
-    expect(e2e.run("supervisorctl reload")).to_succeed().stdout.to_contain("nothing in the configuration is new")
+    expect(e2e.run("supervisorctl reload")).to_succeed().stdout.to_contain("the configuration has not changed")
 
 
 def test_reload_of_a_file_that_can_not_be_used(e2e: E2e, stage: Stage, file: None) -> None:

@@ -108,11 +108,11 @@ def test_drain(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl drain --deadline 1800
     """
     late = e2e.run("supervisorctl drain --deadline 0.5", comment="in a hurry")
-    expect(late).to_have_exit_code(124).stdout.to_contain("3 agents are still there; they go on")
+    expect(late).to_have_exit_code(124).stdout.to_contain("3 agents are left; they continue")
     draining = e2e.spawn("supervisorctl drain --deadline 1800", comment="before the machine goes down")
-    draining.wait_for("draining: 3 agents are still there", PATIENCE_SECONDS)
+    draining.wait_for("draining: 3 agents are left", PATIENCE_SECONDS)
     stage.release()
-    expect(draining.wait()).to_succeed().stdout.to_contain("drained: no agent is left, nothing is launched")
+    expect(draining.wait()).to_succeed().stdout.to_contain("drained: no agent is left, and none is launched")
 
 
 def test_the_end_of_a_drain(e2e: E2e, stage: Stage, held: str) -> None:
@@ -123,11 +123,11 @@ def test_the_end_of_a_drain(e2e: E2e, stage: Stage, held: str) -> None:
         supervisorctl resume
     """
     draining = e2e.spawn("supervisorctl drain", comment="which takes its time")
-    draining.wait_for("3 agents are still there", PATIENCE_SECONDS)
+    draining.wait_for("3 agents are left", PATIENCE_SECONDS)
     more = e2e.run("supervisorctl submit tests/e2e -- -k hello", comment="has to wait").stdout.strip()
     assert stage.jobs(more)["queued"] == 1
-    expect(e2e.run("supervisorctl resume")).to_succeed().stdout.to_contain("it goes on")
-    expect(draining.wait()).to_have_exit_code(4).stderr.to_contain("the drain was ended by a resume")
+    expect(e2e.run("supervisorctl resume")).to_succeed().stdout.to_contain("resumed")
+    expect(draining.wait()).to_have_exit_code(4).stderr.to_contain("a resume ended the drain")
     stage.until_running(more, 1)
 
 
@@ -143,7 +143,7 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
     """A damaged journal is refused; what can be read is saved, what is lost is named; no agent is forgotten.
 
     Tutorial block:
-        # a journal that a disk has damaged is refused, never started over: save what can be read, then start
+        # a journal that a disk has damaged is refused, never started over: recover what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
         supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
@@ -152,7 +152,7 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
     expect(e2e.run(SPOIL, comment="a disk goes bad")).to_succeed()
     refused = e2e.run("supervisord --config ~/supervisor.toml", comment="it is not started over")
     expect(refused).to_have_exit_code(2).stderr.to_match("^hint: .*--salvage")
-    saved = e2e.run("supervisord --config ~/supervisor.toml --salvage", comment="save what can be read")
+    saved = e2e.run("supervisord --config ~/supervisor.toml --salvage", comment="recover what can be read")
     expect(saved).to_have_exit_code(1).stdout.to_match(r"^saved \d+ events").to_match(
         r"^lost: event \d+ \(launch-succeeded\)"
     )
@@ -160,7 +160,7 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
     stage.answers()
     stage.until_running(held, 3)
     resumed = e2e.run("supervisorctl resume", comment="all agents are known")
-    expect(resumed).to_succeed().stdout.to_contain("it goes on")
+    expect(resumed).to_succeed().stdout.to_contain("resumed")
     stage.release()
     stage.until_over(held)
     assert stage.outcomes(held) == ["improved", "clean", "failed"]
@@ -170,7 +170,7 @@ def test_salvage_beside_a_daemon(e2e: E2e, stage: Stage, shared: None) -> None:
     """A journal that is in use is not to be saved.
 
     Tutorial block:
-        # a journal that a disk has damaged is refused, never started over: save what can be read, then start
+        # a journal that a disk has damaged is refused, never started over: recover what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
         supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked

@@ -149,7 +149,9 @@ def test_another_daemon_beside_it(e2e: E2e, stage: Stage, shared: None) -> None:
     e2e.run("supervisord --state-dir ~/trial/state --socket ~/trial/ctl.sock &", keep_background=True)
     stage.until("the other daemon answers", lambda: (e2e.home / "trial" / "ctl.sock").exists())
     e2e.run("supervisorctl pause --socket ~/trial/ctl.sock", comment="to tell them apart")
-    expect(e2e.run("supervisorctl status --socket ~/trial/ctl.sock")).stdout.to_contain("paused: nothing is launched")
+    expect(e2e.run("supervisorctl status --socket ~/trial/ctl.sock")).stdout.to_contain(
+        "paused: no agents are launched"
+    )
     expect(e2e.run("supervisorctl status")).stdout.not_to_contain("paused")
 
 

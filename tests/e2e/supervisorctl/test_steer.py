@@ -14,13 +14,13 @@ def test_pause(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         supervisorctl pause --reason "the disk is full"
     """
     paused = e2e.run('supervisorctl pause --reason "the disk is full"', comment="for now")
-    expect(paused).to_succeed().stdout.to_contain("paused: nothing is launched")
+    expect(paused).to_succeed().stdout.to_contain("paused: no agents are launched")
     batch = stage.submit("--", "-k", "hello")
     status = e2e.run("supervisorctl status")
-    expect(status).stdout.to_contain("paused (the disk is full): nothing is launched; `supervisorctl resume`")
+    expect(status).stdout.to_contain("paused (the disk is full): no agents are launched; `supervisorctl resume`")
     assert stage.jobs(batch)["queued"] == 1
     again = e2e.run("supervisorctl pause", comment="said twice")
-    expect(again).to_succeed().stdout.to_contain("it was paused already")
+    expect(again).to_succeed().stdout.to_contain("already paused")
 
 
 def test_a_pause_leaves_agents_alone(e2e: E2e, stage: Stage, held: str) -> None:
@@ -45,7 +45,7 @@ def test_resume(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """
     e2e.run("supervisorctl pause", comment="for now")
     batch = stage.submit("--", "-k", "hello")
-    expect(e2e.run("supervisorctl resume", comment="and on")).to_succeed().stdout.to_contain("it goes on")
+    expect(e2e.run("supervisorctl resume", comment="and on")).to_succeed().stdout.to_contain("resumed")
     stage.until_over(batch)
     expect(e2e.run("supervisorctl resume --json")).to_succeed().stdout.to_match_json("changed", False)
 
@@ -150,9 +150,11 @@ def test_retry_a_job(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         supervisorctl retry "$batch.3"
     """
     batch = failed_early(stage)
-    expect(e2e.run('supervisorctl retry "$batch.3"')).to_succeed().stdout.to_contain(f"{batch}.3 goes again")
+    expect(e2e.run('supervisorctl retry "$batch.3"')).to_succeed().stdout.to_contain(f"retrying {batch}.3")
     stage.until("it has failed again", lambda: stage.job(batch, 3)["attempts"] == 2 and stage.outcomes(batch)[2])
-    expect(e2e.run('supervisorctl retry "$batch.1"', comment="an agent is on it")).stdout.to_contain("nothing of")
+    expect(e2e.run('supervisorctl retry "$batch.1"', comment="an agent is on it")).stdout.to_contain(
+        "no job to retry"
+    )
 
 
 def test_retry_what_did_not_end_well(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
@@ -163,7 +165,7 @@ def test_retry_what_did_not_end_well(e2e: E2e, stage: Stage, daemon: Spawned) ->
         supervisorctl retry "$batch"
     """
     batch = failed_early(stage)
-    expect(e2e.run('supervisorctl retry "$batch"')).to_succeed().stdout.to_contain(f"{batch} goes again")
+    expect(e2e.run('supervisorctl retry "$batch"')).to_succeed().stdout.to_contain(f"retrying {batch}")
     stage.release()
     stage.until_over(batch)
     assert [stage.job(batch, number)["attempts"] for number in (1, 2, 3)] == [1, 1, 2]
@@ -180,7 +182,7 @@ def test_integrate_what_is_done_so_far(e2e: E2e, stage: Stage, daemon: Spawned) 
     batch = stage.submit()
     stage.until("test_hello is improved", lambda: stage.outcomes(batch)[0] == "improved")
     asked = e2e.run('supervisorctl integrate "$batch"', comment="two are still at work")
-    expect(asked).to_succeed().stdout.to_contain(f"what is done so far of {batch} is being integrated")
+    expect(asked).to_succeed().stdout.to_contain(f"integrating the work of {batch} so far")
     stage.until("its branch is there", lambda: stage.get(f"/v1/batches/{batch}")["batch"]["so_far"])
     expect(e2e.run('supervisorctl status "$batch"')).stdout.to_contain(
         f"so far      supervisor/{batch}, 1 of 3 jobs", "2 running"

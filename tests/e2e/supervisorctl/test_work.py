@@ -42,7 +42,7 @@ def test_where_all_is_merged(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
         supervisorctl work "$batch"
     """
     stage.until_over(stage.submit("--", "-k", "hello"))
-    nothing = "nothing waits here: all work that was done is merged\n"
+    nothing = "no unmerged work\n"
     expect(e2e.run("supervisorctl work", comment="of all batches")).to_succeed().stdout.to_equal(nothing)
     expect(e2e.run('supervisorctl work "$batch"')).to_succeed().stdout.to_equal(nothing)
 
@@ -56,7 +56,7 @@ def test_take_it(e2e: E2e, stage: Stage, cancelled: str) -> None:
         git log --oneline "supervisor/work/$batch.1"
     """
     taken = e2e.run('supervisorctl work "$batch.1" --take', comment="home with it")
-    expect(taken).to_succeed().stdout.to_contain(f"{cancelled}.1 is the branch supervisor/work/{cancelled}.1")
+    expect(taken).to_succeed().stdout.to_contain(f"{cancelled}.1 is now the branch supervisor/work/{cancelled}.1")
     log = e2e.run('git log --oneline "supervisor/work/$batch.1"')
     expect(log).to_succeed().stdout.to_contain("[IMPROVE_TEST] Greet politely")
     expect(e2e.run("git status --short --branch")).stdout.to_equal("## main\n")
@@ -73,7 +73,9 @@ def test_take_what_is_not_there(e2e: E2e, stage: Stage, cancelled: str) -> None:
         git log --oneline "supervisor/work/$batch.1"
     """
     refused = e2e.run('supervisorctl work "$batch.2" --take', comment="that one did nothing")
-    expect(refused).to_have_exit_code(5).stderr.to_contain("there is no such work", "`supervisorctl work` lists")
+    expect(refused).to_have_exit_code(5).stderr.to_contain(
+        "there is no unmerged work to take", "`supervisorctl work` lists"
+    )
     e2e.run('git branch "supervisor/work/$batch.1"', comment="a branch of that name, with other commits")
     e2e.run('git commit --allow-empty -qm "later"')
     e2e.run('git branch --force "supervisor/work/$batch.1"')
@@ -140,9 +142,7 @@ def test_retry_what_went_well(e2e: E2e, stage: Stage, daemon: Spawned) -> None:
     """
     batch = stage.submit("--", "-k", "hello")
     stage.until_over(batch)
-    expect(e2e.run('supervisorctl retry "$batch"')).to_succeed().stdout.to_contain(
-        f"nothing of {batch} is to go again"
-    )
+    expect(e2e.run('supervisorctl retry "$batch"')).to_succeed().stdout.to_contain("no job to retry")
 
 
 def test_retry_from_here(e2e: E2e, stage: Stage, over: str) -> None:
@@ -157,4 +157,4 @@ def test_retry_from_here(e2e: E2e, stage: Stage, over: str) -> None:
     head = e2e.run("git rev-parse HEAD", comment="that one").stdout.strip()
     assert stage.get(f"/v1/batches/{again}")["batch"]["base"] == head
     refused = e2e.run('supervisorctl retry "$batch" --onto nowhere', comment="a slip")
-    expect(refused).to_have_exit_code(4).stderr.to_contain("nowhere is no commit of")
+    expect(refused).to_have_exit_code(4).stderr.to_contain("nowhere is not a commit of")
