@@ -1,4 +1,4 @@
-"""The other end of the socket, for the command line: small and quick to import."""
+"""The command line's client of the API: small and quick to import."""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 class Answered(SupervisorError):
-    """What the daemon said no with: its own words, code and exit code."""
+    """The daemon's refusal: its message, code and exit code."""
 
     def __init__(self, message: str, *, hint: str, code: str, exit_code: int) -> None:
         super().__init__(message, hint=hint)
@@ -57,7 +57,7 @@ class Client:
         return self._call("PUT", path, body)
 
     def events(self, after: int | None, *, batch: str = "", timeout: float | None = None) -> Iterator[dict[str, Any]]:
-        """Events as they happen; an empty one whenever nothing does for a while. Ends when the daemon stops."""
+        """Events as they happen; an empty one as a keep-alive. Ends when the daemon stops."""
         query = {"batch": batch} if batch else {}
         query |= {} if after is None else {"after": str(after)}
         with _Call(self.path, timeout or TIMEOUT_SECONDS) as call:
@@ -78,7 +78,7 @@ class Client:
 
 
 class _Call:
-    """One request. Whatever goes wrong on the way is Unreachable."""
+    """One request. A transport error is raised as Unreachable."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         self._path, self._timeout = path, timeout
@@ -101,23 +101,23 @@ class _Call:
             raise self._unreachable(error) from None
 
     def _unreachable(self, error: BaseException) -> Unreachable:
-        """Cases: none there; left behind by one that died; not allowed; too slow; not one of ours; anything else."""
-        start = "start it with `supervisord`, or say where it is with --socket"
+        """Cases: no socket; a socket without a daemon; no permission; a timeout; not our daemon; anything else."""
+        start = "start it with `supervisord`, or give its socket with --socket"
         match error:
             case FileNotFoundError() | NotADirectoryError():
                 return Unreachable(f"no daemon listens on {self._path}", hint=start)
             case ConnectionRefusedError():
                 return Unreachable(f"the daemon of {self._path} is not running", hint=start)
             case PermissionError():
-                hint = "its group may: ask to be added to it, or run this as the daemon's user"
-                return Unreachable(f"you may not use {self._path}", hint=hint)
+                hint = "join the socket's group, or run this as the daemon's user"
+                return Unreachable(f"no permission to use {self._path}", hint=hint)
             case TimeoutError():
-                hint = "see its log; what was asked may still happen"
+                hint = "see its log; the request may still take effect"
                 return Unreachable(f"the daemon did not answer within {self._timeout:g} seconds", hint=hint)
             case ConnectionError() | http.client.RemoteDisconnected() | http.client.IncompleteRead():
-                return Unreachable("the daemon went away before it answered", hint="ask again when it is back")
+                return Unreachable("the daemon stopped before it answered", hint="try again when it is back")
             case http.client.HTTPException() | json.JSONDecodeError():
-                return Unreachable(f"what listens on {self._path} is no agent-supervisor", hint=start)
+                return Unreachable(f"{self._path} is not the socket of an agent-supervisor daemon", hint=start)
             case _:
                 return Unreachable(f"can't reach the daemon on {self._path}: {error}", hint=start)
 
@@ -128,5 +128,5 @@ def _said(text: bytes) -> Answered:
 
 
 def quoted(part: str) -> str:
-    """For a path of the API."""
+    """Escape a value for a path of the API."""
     return quote(part, safe="")

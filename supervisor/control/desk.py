@@ -1,4 +1,4 @@
-"""What the API needs of the daemon: boot fills it in."""
+"""What the API needs from the daemon; filled in by `boot`."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,15 +21,15 @@ from supervisor.ports import Journal, Logs, Store
 
 
 class Branches(Protocol):
-    """The branches of batches, and how that stands now which they were made on."""
+    """The branches of batches, compared with the branches that they started from."""
 
     async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
-        """What came after a base on the branch `start` that it was taken from, and whether the branch that was made
-        on it merges with that, in a sentence; "" for nothing."""
+        """A sentence that says how far the branch `start` has moved on since `base`, and whether the batch's branch
+        still merges with it; "" if it has not moved."""
         ...
 
     async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
-        """Makes a batch's branch again on another commit; asked again, how that stands. Raises Refused."""
+        """Rebuild a batch's branch on another commit; repeated, report the progress. Raises Refused."""
         ...
 
 
@@ -45,36 +45,36 @@ async def _nothing(key: AttemptKey) -> None:
     return None
 
 
-#: How long the daemon may take to write down what a request changes.
+#: The deadline for journalling the events of a request.
 ASK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     state: Callable[[], State]
-    #: the events a request led to, once they are safe on disk; raises Refused
+    #: the events that a request caused, once they are safe on disk; raises Refused
     ask: Callable[[Request], Awaitable[list[Event]]]
     journal: Journal
     store: Store
     stream: Stream
     logs: Logs
-    #: by name, as configured now; raises NoSuchThing
+    #: the profile of this name in the current configuration; raises NoSuchThing
     profile: Callable[[str], Profile]
-    #: read the configuration again; False when nothing is new. Raises Misconfigured, and the last good one stays
+    #: reload the configuration; False if it has not changed. Raises Misconfigured and keeps the last good one
     reload: Callable[[], Awaitable[bool]]
-    #: reads what is kept of attempts, for one report
+    #: reads the kept files of attempts, for one report
     files: Callable[[], AttemptFiles] = NoFiles
     #: for `version` and `doctor`: the daemon's version, state directory, mngr
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: for `doctor`: the settings that the daemon runs with, where they come from, and its PATH and user
     configuration: Callable[[], Mapping[str, Any]] = dict
-    #: what a writer's attempt came to, as JSON
+    #: the proposal of a writer's attempt, as JSON
     proposal: Callable[[AttemptKey], Awaitable[str | None]] = _nothing
     #: providers that can't be reached, and why
     problems: Callable[[], Mapping[str, str]] = dict
-    #: agents of this installation that nobody knows, by id, and what a person may do about them
+    #: agents of this installation that belong to no attempt, by id, and what a person may do about them
     strays: Callable[[], Mapping[str, str]] = dict
-    #: what the state directory takes, when it was last counted
+    #: the size of the state directory when it was last measured
     disk: Callable[[], Mapping[str, Any] | None] = lambda: None
     branches: Branches = field(default_factory=NoBranches)
     clock: Callable[[], float] = time.time

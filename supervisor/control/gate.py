@@ -1,4 +1,4 @@
-"""What every request passes first: its body has a largest size and a time in which it must have arrived."""
+"""Limits the size of every request's body, and the time until it has arrived."""
 
 from anyio import fail_after
 from starlette.responses import Response
@@ -36,7 +36,7 @@ class Gate:
         await self._app(scope, given, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> Message:
-        """All of it, before anything looks at it."""
+        """Read the whole body before the request is handled."""
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > self._bytes:
             raise _Stopped(self._too_large())
@@ -62,4 +62,4 @@ class Gate:
 
     def _too_large(self) -> Response:
         hint = "submit fewer tests at a time"
-        return refusal(413, "too-large", f"a request has at most {self._bytes} bytes", hint=hint, exit_code=4)
+        return refusal(413, "too-large", f"the request is larger than {self._bytes} bytes", hint=hint, exit_code=4)

@@ -1,6 +1,6 @@
-"""What must be true before a batch can be asked for: a clean checkout, a profile, and the base commit safe at home.
+"""What must be true before a batch is submitted: a clean checkout, a profile, and a stored copy of the base commit.
 
-Collecting the tests is not ours: who submits does it, in their own environment and with their own rights.
+The daemon never collects tests: the user who submits does, in their own environment and with their own rights.
 """
 
 import secrets
@@ -20,19 +20,19 @@ from supervisor.model.event import Event
 from supervisor.model.request import Submit
 from supervisor.ports import RepoFacts
 
-#: no vowels, so no words; nothing that looks like something else
+#: no vowels, so that ids spell no words; no characters that look alike
 LETTERS, ALL = "bcdfghjkmnpqrstvwxz", "bcdfghjkmnpqrstvwxz23456789"
 ID_LENGTH = 5
 
 
 async def look(desk: Desk, repo: Path, profile: str, *, allow_dirty: bool) -> tuple[RepoFacts, Profile]:
-    """The checkout that a batch is to start from."""
+    """The checkout that a batch will start from."""
     resolved = desk.profile(profile)
     facts = await _inspected(desk, repo)
     if facts.dirty_paths and not allow_dirty:
         raise Refused(
             f"{facts.root} has uncommitted work: {', '.join(facts.dirty_paths)}",
-            hint="commit or stash it, or give --allow-dirty: agents then start from the last commit, without it",
+            hint="commit or stash it, or use --allow-dirty: agents then start from the last commit, without it",
         )
     return facts, resolved
 
@@ -43,11 +43,11 @@ async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or "it is no path"
         hint = "give the path of a checkout that the daemon's user may read"
-        raise NoSuchThing(f"{str(repo)[:200]} can't be looked at: {why}", hint=hint) from None
+        raise NoSuchThing(f"{str(repo)[:200]} can't be read: {why}", hint=hint) from None
 
 
 async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
-    """The batch's id, and what happened: nothing, when it was submitted already."""
+    """The batch's id and the events; none if it was submitted already."""
     profile = desk.profile(asked.profile)
     profile = replace(profile, pytest_args=tuple(asked.pytest_args), per=asked.per or profile.per)
     if asked.python_path:
@@ -55,7 +55,7 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
     tasks = tuple(_task(each) for each in asked.tasks)
     tests = tuple(dict.fromkeys(asked.tests))
     if asked.cases and len(asked.cases) != len(tests):
-        raise Refused("`cases` does not fit `tests`", hint="give one number for each test, and name no test twice")
+        raise Refused("`cases` does not match `tests`", hint="give one number per test, and no test twice")
     batch = asked.batch or await new_id(desk)
     facts = await _inspected(desk, Path(asked.repo))
     request = Submit(
@@ -69,20 +69,20 @@ async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[
         role=asked.role,
         tasks=tasks,
         cases=tuple(asked.cases) if max(asked.cases, default=1) > 1 else (),
-        # Where another commit is asked for than the one that is checked out, no branch is known.
+        # If the base is not the commit that is checked out, the branch it comes from is unknown.
         submitted_from=facts.branch if facts.head_sha == asked.base else "",
     )
-    # What is to be refused leaves nothing behind, and what is there already is not taken again.
+    # A refused submission leaves nothing behind, and a repeated one is not copied again.
     if not decide(desk.state(), request, desk.clock()):
         return batch, []
-    # Asked after the state: a batch that is sealed meanwhile is in one of the two, and never begins anew.
+    # Ask the journal after the state: a batch that is sealed in between is found in one of the two.
     if await desk.journal.sealed_batch(batch) is not None:
-        raise Refused(f"there was a batch {batch} already", hint="submit it under another id, or under none")
+        raise Refused(f"a batch {batch} already existed", hint="submit with another id, or without one")
     return batch, await begin(desk, request)
 
 
 async def begin(desk: Desk, request: Submit) -> list[Event]:
-    """Only what can be accepted is taken home."""
+    """Fetch the base commit only for a request that would be accepted."""
     decide(desk.state(), request, desk.clock())
     await _take(desk, request)
     return await desk.asked(request)
@@ -90,7 +90,7 @@ async def begin(desk: Desk, request: Submit) -> list[Event]:
 
 def _folders(said: list[str]) -> tuple[str, ...]:
     if wrong := next((each for each in said if ".." in each.split("/")), None):
-        raise Refused(f"{wrong} is no folder of the repository", hint="name folders below its root, such as src")
+        raise Refused(f"{wrong} is not a folder of the repository", hint="name folders below its root, such as src")
     return tuple(said)
 
 
@@ -98,19 +98,19 @@ async def _take(desk: Desk, request: Submit) -> None:
     try:
         await desk.store.snapshot(Path(request.repo), request.base, request.batch)
     except GitFailed as failed:
-        hint = "see that the daemon's user may read the repository, and that the commit is there"
+        hint = "check that the daemon's user may read the repository and that the commit exists"
         raise Refused(
-            f"commit {request.base[:12]} of {request.repo} can't be taken: {failed.message}", hint=hint
+            f"commit {request.base[:12]} of {request.repo} can't be fetched: {failed.message}", hint=hint
         ) from failed
 
 
 def _task(said: dict[str, Any]) -> str:
-    """A writer's task, read and written down again."""
+    """A writer's task, parsed and serialized again."""
     try:
         return msgspec.json.encode(msgspec.convert(said, Task)).decode()
     except (msgspec.MsgspecError, ValueError) as error:
         raise Refused(
-            f"a task can't be used: {str(error)[:200]}", hint="`supervisorctl tutorial` writes them"
+            f"a task is invalid: {str(error)[:200]}", hint="submit tasks with `supervisorctl tutorial`"
         ) from None
 
 

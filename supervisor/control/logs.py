@@ -1,4 +1,4 @@
-"""What agents say and do: the log of an attempt, from any place on; asked to, it waits for more."""
+"""The log of an attempt, from any offset; with `wait_seconds`, a long poll."""
 
 import json
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ class LogRow(BaseModel):
 
     at: str
     attempt: int
-    #: the event file that it is from, "pane", or "supervisor"
+    #: the event file that the entry comes from, "pane", or "supervisor"
     source: str
     #: say, tool, result, event, pane, note
     kind: str
@@ -36,14 +36,14 @@ class LogRow(BaseModel):
 
 class Logs(messages.Dated):
     job: str
-    #: the attempt that this is the log of; 0 when nothing is launched yet
+    #: the attempt whose log this is; 0 if none was launched yet
     attempt: int
-    #: how many there are
+    #: how many attempts there are
     attempts: int
-    #: this attempt's agent is put away: nothing more will come
+    #: this attempt's agent was released: its log is complete
     attempt_over: bool
     job_over: bool
-    #: give it as `after` to go on
+    #: pass it as `after` to continue
     next: int
     rows: list[LogRow]
 
@@ -56,7 +56,7 @@ async def logs(
     after: Seq = 0,
     wait_seconds: Annotated[float, Query(ge=0, le=MOST_WAIT_SECONDS)] = 0,
 ) -> Response:
-    """Lines of an attempt's log, the last one's without `attempt`; with `wait_seconds`, the next ones to come."""
+    """Lines of an attempt's log; default: the last attempt's. With `wait_seconds`, waits for new lines."""
     deadline = desk.clock() + wait_seconds
     while True:
         facts = await _facts(desk, job, attempt)
@@ -77,7 +77,7 @@ async def _facts(desk: Desk, said: str, attempt: int) -> dict[str, Any]:
     else:
         attempts, job_over = int(naming.sealed_row(meant, number)["attempts"]), True
     if attempt > attempts:
-        hint = f"it has had {attempts}" if attempts else "its agent is not launched yet"
+        hint = f"its attempts are 1 to {attempts}" if attempts else "its agent was not launched yet"
         raise NoSuchThing(f"{meant.id}.{number} has no attempt {attempt}", hint=hint)
     shown = attempt or attempts
     is_there = AttemptKey(meant.id, number, shown) in desk.state().attempts

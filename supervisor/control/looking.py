@@ -1,4 +1,4 @@
-"""Routes that change nothing."""
+"""The read-only routes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -14,7 +14,7 @@ from supervisor.observe import snapshot
 from supervisor.observe.stream import as_data
 from supervisor.threads import in_thread
 
-#: A sequence number is a 64 bit integer on disk.
+#: Sequence numbers are signed 64-bit integers in the journal.
 Seq = Annotated[int, Query(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
@@ -24,13 +24,13 @@ routes = APIRouter(tags=["look"])
 
 
 def shape(model: type[messages.Answer]) -> dict[str, Any]:
-    """Answers are made as the model says, and not looked at again on the way out: they may have 10,000 rows."""
+    """Documents an answer without validating it: it may have 10,000 rows."""
     return {"response_model": None, "responses": {200: {"model": model}}}
 
 
 @routes.get("/v1/health", **shape(messages.Dated))
 async def health(desk: TheDesk) -> Response:
-    """The API answers; whether the daemon goes round is the watchdog's to say."""
+    """Shows that the API answers. Whether the daemon's loop makes progress is checked by the watchdog."""
     return JSONResponse(snapshot.answer(desk.clock()))
 
 
@@ -41,13 +41,13 @@ async def version(desk: TheDesk) -> Response:
 
 @routes.get("/v1/configuration", **shape(messages.Dated))
 async def configuration(desk: TheDesk) -> Response:
-    """What the daemon runs with, without secrets."""
+    """The daemon's effective configuration, without secrets."""
     return JSONResponse(snapshot.answer(desk.clock(), **desk.configuration()))
 
 
 @routes.get("/v1/status", **shape(messages.Queue))
 async def status(desk: TheDesk) -> Response:
-    """What is open, and what it runs on."""
+    """Open batches, and the pools they run on."""
     return await _in_thread(
         lambda: {
             **snapshot.queue(desk.state(), desk.clock(), desk.problems(), desk.strays()),
@@ -58,7 +58,7 @@ async def status(desk: TheDesk) -> Response:
 
 @routes.get("/v1/batches", **shape(messages.Batches))
 async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
-    """Open ones first, then those that are finished, the newest first."""
+    """Open batches first, then finished ones, newest first."""
     sealed = [json.loads(each.status)["batch"] for each in await desk.journal.sealed(limit=limit)]
     rows = [snapshot.summary(batch) for batch in reversed(desk.state().in_order())] + sealed
     return JSONResponse(snapshot.answer(desk.clock(), rows=rows[:limit]))
@@ -101,7 +101,7 @@ async def checkout(
     profile: Annotated[str, Query(max_length=64)] = "default",
     allow_dirty: bool = False,
 ) -> Response:
-    """Whether a batch can start from this checkout, where, and how pytest runs there."""
+    """Whether a batch can start from this checkout, its base commit, and how pytest runs there."""
     facts, resolved = await intake.look(desk, Path(repo), profile, allow_dirty=allow_dirty)
     return JSONResponse(
         {
@@ -122,7 +122,7 @@ async def checkout(
 async def events(
     desk: TheDesk, after: Seq = 0, limit: Limit = 1000, batch: str = "", job: str = "", newest: bool = False
 ) -> Response:
-    """What has happened after a sequence number; with `newest`, the last of it."""
+    """Events after a sequence number; with `newest`, the latest of them."""
     of_batch, of_job = await _of(desk, batch, job)
     found = await desk.journal.read(after, limit=limit, batch=of_batch, job=of_job, newest=newest)
     return await _in_thread(lambda: snapshot.answer(desk.clock(), rows=[as_data(record) for record in found]))
@@ -140,7 +140,7 @@ async def stream(
     job: str = "",
     last_event_id: Annotated[int | None, Header(ge=0, le=2**63 - 1)] = None,
 ) -> Response:
-    """Server-sent events from a sequence number on, else from now. `Last-Event-ID` resumes."""
+    """Server-sent events after a sequence number; default: from now. `Last-Event-ID` resumes."""
     of_batch, of_job = await _of(desk, batch, job)
     start = last_event_id if last_event_id is not None else after
     if start is None:
@@ -165,5 +165,5 @@ async def _of(desk: Desk, batch: str, job: str) -> tuple[str, int | None]:
 
 
 async def _in_thread(view: Callable[[], Any]) -> Response:
-    """The state is a value: a large view of it is made and written down beside the loop."""
+    """Build and serialize a large view in a thread: the state is immutable, so this is safe."""
     return Response(await in_thread(lambda: json.dumps(view())), media_type=JSON)

@@ -1,4 +1,4 @@
-"""What the API takes and gives, as schemas. Answers may get more fields, never fewer."""
+"""The schemas of the API's requests and answers. Fields may be added to answers, never removed."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ type Text = Annotated[str, Field(max_length=4096)]
 
 
 def _whole(value: object) -> object:
-    # JSON has one kind of number: 3.0 is an integer there.
+    # JSON does not distinguish integers from floats: 3.0 is an integer.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -21,7 +21,9 @@ class Asked(BaseModel):
 
 
 class Submission(Asked):
-    repo: Annotated[str, Field(min_length=1, max_length=4096, pattern="^/", description="Path of a git checkout.")]
+    repo: Annotated[
+        str, Field(min_length=1, max_length=4096, pattern="^/", description="The path of a git checkout.")
+    ]
     base: Annotated[str, Field(pattern="^[0-9a-f]{40}$", description="The commit to start from.")]
     tests: Annotated[list[Annotated[Text, Field(min_length=1)]], Field(min_length=1, max_length=100_000)]
     profile: Annotated[str, Field(max_length=64)] = "default"
@@ -29,7 +31,7 @@ class Submission(Asked):
     python_path: Annotated[
         list[Annotated[Text, Field(pattern="^[^/:][^:]*$")]],
         Field(
-            max_length=20, description="Folders of the repository that go first on PYTHONPATH; else the profile's."
+            max_length=20, description="Folders of the repository to put first on PYTHONPATH; default: the profile's."
         ),
     ] = []
     priority: Annotated[int, Field(ge=-1000, le=1000), WHOLE] = 0
@@ -39,12 +41,17 @@ class Submission(Asked):
     ] = []
     cases: Annotated[
         list[Annotated[int, Field(ge=1, le=1_000_000), WHOLE]],
-        Field(max_length=100_000, description="How many cases each of `tests` has; none: one each."),
+        Field(max_length=100_000, description="How many cases each of `tests` has; default: one each."),
     ] = []
-    per: Annotated[Literal["function", "case", "file", "class"] | None, Field(description="What one job has.")] = None
+    per: Annotated[Literal["function", "case", "file", "class"] | None, Field(description="The unit of one job.")] = (
+        None
+    )
     batch: Annotated[
         str | None,
-        Field(pattern="^[a-z][a-z0-9]{3,19}$", description="Said again with the same id, it is the same submission."),
+        Field(
+            pattern="^[a-z][a-z0-9]{3,19}$",
+            description="Makes the request idempotent: repeated with this id, it submits once.",
+        ),
     ] = None
 
 
@@ -54,19 +61,19 @@ class Pausing(Asked):
 
 class Integrating(Asked):
     onto: Annotated[
-        str, Field(max_length=200, pattern="^[^-]?", description="Make the branch again on this commit.")
+        str, Field(max_length=200, pattern="^[^-]?", description="Rebuild the branch on this commit.")
     ] = ""
 
 
 class Retrying(Asked):
     onto: Annotated[
-        str, Field(max_length=200, pattern="^[^-]?", description="Of a batch that is over: start from this commit.")
+        str, Field(max_length=200, pattern="^[^-]?", description="For a batch that is over: start from this commit.")
     ] = ""
 
 
 class Taking(Asked):
-    branch: Annotated[str, Field(max_length=200, description="Instead of `supervisor/work/JOB`.")] = ""
-    repo: Annotated[str, Field(max_length=4096, pattern="^(/|$)", description="Another one than the batch's.")] = ""
+    branch: Annotated[str, Field(max_length=200, description="Default: `supervisor/work/JOB`.")] = ""
+    repo: Annotated[str, Field(max_length=4096, pattern="^(/|$)", description="Default: the batch's.")] = ""
 
 
 class Slots(Asked):
@@ -93,27 +100,27 @@ class Submitted(Answer):
 
 
 class Changed(Answer):
-    """`changed` is false when it was so already."""
+    """`changed` is false if the request had no effect, because it was so already."""
 
     changed: bool
 
 
 class WorkRow(BaseModel):
-    """The work of one attempt, or a batch's branch that could not be made."""
+    """The work of one attempt, or of a batch's branch that could not be created."""
 
     model_config = ConfigDict(extra="allow")
 
     job: str
     test: str
-    #: None: not known yet, or it is not the job's last work
+    #: None: not decided yet, or not the job's last work
     ledger: str | None
     why: str
     commits: int
-    #: in the daemon's own repository; None: nothing could be taken
+    #: in the daemon's own repository; None: nothing could be brought home
     ref: str | None
     head: str | None
     rescued: bool
-    #: one that is kept for what could not be taken: its name, how to reach it, and what it has
+    #: the agent that is kept because its work could not be brought home: its name, how to reach it, and what it has
     agent: dict[str, Any] | None
 
 
@@ -149,7 +156,7 @@ class Checkout(Answer):
 
 
 class Proposed(Dated):
-    """What a writer's work comes to. `bundle` has its commits upon `base`, in base64."""
+    """The proposal of a writer's job. `bundle` has its commits on top of `base`, in base64."""
 
     job: str
     item: str
@@ -182,16 +189,16 @@ class BatchView(BaseModel):
     ledger: dict[str, int]
     tokens: dict[str, int]
     attention: list[dict[str, Any]]
-    #: a batch that was sealed by an older version says nothing of what follows
-    #: why no agent is started any more: by its budget for good, otherwise until a person has seen to it
+    #: the fields that follow are absent from a batch that an older version sealed
+    #: why no more agents are launched: "budget" is final, the others last until a person acts
     stopped: Literal["budget", "login", "credit"] | None = None
-    #: its agents at work
+    #: the number of its agents at work
     at_work: int = 0
-    #: what partial integrations have made
+    #: the result of its partial integration
     so_far: dict[str, Any] | None = None
-    #: the branch that could not be made in the repository: `ref`, `head` and `commits` in the daemon's own
+    #: the branch that could not be created in the user's repository: its `ref`, `head` and `commits` in the daemon's
     unlanded: dict[str, Any] | None = None
-    #: the batch whose jobs these are, when they are worked on again
+    #: the batch whose jobs this one retries
     retry_of: str | None = None
     problems: list[str] = []
     notes: list[str] = []
@@ -213,7 +220,7 @@ class Queue(Dated):
     pools: list[dict[str, Any]]
     batches: list[BatchView]
     attention: list[dict[str, Any]]
-    #: what the state directory takes; null: not counted yet
+    #: the size of the state directory; null: not measured yet
     disk: dict[str, Any] | None = None
 
 
@@ -235,11 +242,11 @@ class JobRow(BaseModel):
     published_at: Time | None
     collected_at: Time | None
     ended_at: Time | None
-    #: a batch that was sealed by an older version has none
+    #: empty for a batch that an older version sealed
     doubts: list[str] = []
-    #: of the ledger, for what was not merged
+    #: why the ledger has this entry, if the work was not merged
     ledger_why: str | None = None
-    #: what its attempts have brought home or left, and where that is
+    #: the work of its attempts, and where it is
     work: list[dict[str, Any]] = []
     evidence: dict[str, Any] | None = None
 
@@ -250,7 +257,7 @@ class JobStatus(Dated):
 
 class Jobs(Dated):
     rows: list[JobRow]
-    #: job 0, if merging took an agent's judgement
+    #: job 0, if an integrator was launched
     integrator: JobRow | None = None
 
 

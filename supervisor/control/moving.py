@@ -1,4 +1,4 @@
-"""What is told of a batch's branch, with how that stands now which it was made on."""
+"""Notes on a batch's branch, including whether its base branch has moved on."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from supervisor.observe.snapshot import View
 
 
 async def notes(desk: Desk, summary: View, told: Sequence[str]) -> list[str]:
-    """`summary`: the batch as `status` has it; one that was sealed by an older version doesn't say all of it."""
+    """`summary`: the batch as in `status`; if an older version sealed it, fields may be missing."""
     branch, start = summary.get("branch"), summary.get("submitted_from")
     if not branch or not start:
         return list(told)

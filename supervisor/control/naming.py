@@ -1,4 +1,4 @@
-"""Which batch or job a person means: ids may be shortened as long as they stay unique."""
+"""Resolves ids of batches and jobs: they may be shortened as long as they stay unique."""
 
 import json
 from dataclasses import dataclass
@@ -31,32 +31,32 @@ async def batch(desk: Desk, said: str) -> Meant:
     found = {one for one in known if one.startswith(said)} | set(await desk.journal.sealed_ids(said, limit=MANY))
     if len(found) > 1:
         listed = ", ".join(sorted(found)[:MANY])
-        raise Refused(f"{said} may be one of several batches: {listed}", hint="write more of its id")
+        raise Refused(f"{said} matches several batches: {listed}", hint="give more of the id")
     if not found:
         raise NoSuchThing(f"there is no batch {said}", hint="`supervisorctl status` lists them")
     return await batch(desk, found.pop())
 
 
 async def open_batch(desk: Desk, said: str) -> Batch:
-    """For what changes it: a sealed one can't be changed."""
+    """For requests that change a batch: a sealed one can't be changed."""
     meant = await batch(desk, said)
     if meant.open is None:
-        hint = f"`supervisorctl report {meant.id}` shows what came of it, `supervisorctl retry {meant.id}` goes on"
+        hint = f"see `supervisorctl report {meant.id}`; `supervisorctl retry {meant.id}` retries what failed"
         raise Refused(f"batch {meant.id} is finished", hint=hint)
     return meant.open
 
 
 async def job(desk: Desk, said: str) -> tuple[Meant, int]:
-    """`BATCH.N`, where the batch may be shortened: the job of a test."""
+    """`BATCH.N`, where the batch may be shortened; the integrator's job is refused."""
     meant, number = await any_job(desk, said)
     if number == INTEGRATOR:
-        hint = f"it is the integrator's: steer the batch, {meant.id}"
-        raise Refused(f"{meant.id}.{number} is the job of no test", hint=hint)
+        hint = f"steer the batch {meant.id} instead"
+        raise Refused(f"{meant.id}.{number} is the integrator's job; it cannot be steered", hint=hint)
     return meant, number
 
 
 async def any_job(desk: Desk, said: str) -> tuple[Meant, int]:
-    """Also `BATCH.0`, the integrator's, which can only be looked at."""
+    """Like `job`, but accepts `BATCH.0`, the integrator's, for read-only requests."""
     prefix, dot, number = said.rpartition(".")
     if not dot or not prefix or not (number.isascii() and number.isdigit() and len(number) < 8):
         raise NoSuchThing(f"{said} is not a job", hint="a job is written BATCH.NUMBER, such as k3f9x.12")
@@ -69,7 +69,7 @@ async def any_job(desk: Desk, said: str) -> tuple[Meant, int]:
 def sealed_row(meant: Meant, number: int) -> dict[str, Any]:
     assert meant.sealed is not None
     jobs = json.loads(meant.sealed.jobs)
-    # Batches that were sealed by an earlier version do not tell of their integrator.
+    # Batches that were sealed by an earlier version have no row for their integrator.
     row: dict[str, Any] | None = (
         jobs.get("integrator") if number == INTEGRATOR else dict(enumerate(jobs["rows"], 1)).get(number)
     )
@@ -80,7 +80,7 @@ def sealed_row(meant: Meant, number: int) -> dict[str, Any]:
 
 def _no_job(meant: Meant, number: int, last: int) -> NoSuchThing:
     if number == INTEGRATOR:
-        why = "an agent is only asked for where its work can't be merged without judgement"
+        why = "an integrator is only launched if merging needs judgement"
         return NoSuchThing(f"batch {meant.id} has no integrator", hint=why)
     hint = f"its jobs are {meant.id}.1 to {meant.id}.{last}"
     return NoSuchThing(f"batch {meant.id} has no job {number}", hint=hint)

@@ -1,4 +1,4 @@
-"""Who is at the other end of the socket: the kernel says so, nobody else."""
+"""Identifies the user at the other end of the socket by the kernel's peer credentials."""
 
 import asyncio
 import pwd
@@ -12,7 +12,7 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
 class PeerProtocol(H11Protocol):
-    """HTTP over a Unix socket: the client's address is the user it runs as."""
+    """HTTP over a Unix socket, where the client's address is the user it runs as."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -24,7 +24,7 @@ class PeerProtocol(H11Protocol):
 
 
 def author(request: Request) -> str:
-    """The user name of who asks, or the bare uid of one without a name."""
+    """The user name of the client, or its uid if it has no name."""
     uid = request.client.host if request.client else ""
     try:
         return pwd.getpwuid(int(uid)).pw_name

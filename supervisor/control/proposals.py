@@ -1,4 +1,4 @@
-"""What writers propose: shown to people, who take it or leave it in their own checkout."""
+"""Serves writers' proposals to users, who accept or reject them in their own checkout."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ routes = APIRouter(tags=["look"])
 
 @routes.get("/v1/jobs/{job}/proposal", **shape(messages.Proposed))
 async def proposal(desk: TheDesk, job: str) -> Response:
-    """Of a writer's job that is judged: what it comes to, and its commits."""
+    """The proposal of a writer's job that was verified, and its commits."""
     meant, number = await naming.job(desk, job)
     if meant.open is not None:
         attempts = meant.open.job(number).attempts
@@ -26,7 +26,11 @@ async def proposal(desk: TheDesk, job: str) -> Response:
         attempts = int(naming.sealed_row(meant, number)["attempts"])
     text = await desk.proposal(AttemptKey(meant.id, number, attempts))
     if text is None:
-        hint = "wait until its work is judged" if meant.open else "it was no writer's, or left nothing to judge"
+        hint = (
+            "wait until its work is verified"
+            if meant.open
+            else "it is not a writer's job, or its agent left nothing to verify"
+        )
         raise NoSuchThing(f"{meant.id}.{number} has no proposal", hint=hint)
     found: dict[str, Any] = json.loads(text)
     return JSONResponse(snapshot.answer(desk.clock(), **found))

@@ -1,4 +1,4 @@
-"""Every error leaves as `{"error": {"code", "message", "hint", "exit_code"}}`, with a status to match."""
+"""Every error is answered as `{"error": {"code", "message", "hint", "exit_code"}}`, with a matching HTTP status."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from supervisor.errors import DeviceFailed, ImpossibleTransition, Misconfigured,
 
 log = structlog.get_logger()
 
-#: the first class that fits
+#: the first class that matches wins
 STATUSES: Mapping[type[SupervisorError], int] = {
     NoSuchThing: 404,
     Refused: 409,
@@ -66,9 +66,14 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _late(request: Request, error: Exception) -> JSONResponse:
-    return refusal(503, "busy", "the daemon did not get to it in time", hint="try again; nothing may have changed")
+    return refusal(
+        503,
+        "busy",
+        "the daemon did not handle the request in time",
+        hint="try again; the request may or may not have taken effect",
+    )
 
 
 async def _bug(request: Request, error: Exception) -> JSONResponse:
     log.error("bug in the API", path=request.url.path, exc_info=error)
-    return refusal(500, "bug", f"the daemon failed: {type(error).__name__}", hint="its log has the details")
+    return refusal(500, "bug", f"the daemon failed: {type(error).__name__}", hint="see its log")

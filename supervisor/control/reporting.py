@@ -1,4 +1,4 @@
-"""The report of a batch, as JSON and as a page: of one that runs as of one that is sealed."""
+"""The report of a batch, running or sealed, as JSON and as a page."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ class BatchReport(messages.Dated):
 
 @routes.get("/v1/batches/{batch}/report", **shape(BatchReport))
 async def report(desk: TheDesk, batch: str) -> Response:
-    """What happened, what it took, what to review and what to do next."""
+    """What happened, what it cost, what to review and what to do next."""
     made = await _made(desk, batch)
     return Response(await in_thread(lambda: json.dumps(as_data(made))), media_type=JSON)
 
@@ -60,7 +60,7 @@ async def report(desk: TheDesk, batch: str) -> Response:
     responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
 )
 async def page(desk: TheDesk, batch: str) -> Response:
-    """The same as one page that needs nothing else."""
+    """The same as one self-contained page."""
     from supervisor.observe.report_html import html
 
     made = await _made(desk, batch)
@@ -71,13 +71,15 @@ async def _made(desk: Desk, said: str) -> Report:
     meant = await naming.batch(desk, said)
     events, now = await events_of(desk, meant.id), desk.clock()
     if meant.open is None and not events:
-        hint = f"`supervisorctl status {meant.id}` and `jobs {meant.id}` have it; `[keep]` says how long more is kept"
-        raise NoSuchThing(f"only the summary of batch {meant.id} is kept by now", hint=hint)
+        hint = f"see `supervisorctl status {meant.id}` and `jobs {meant.id}`; `[keep]` sets how long more is kept"
+        raise NoSuchThing(f"only the summary of batch {meant.id} is still kept", hint=hint)
     batch = meant.open if meant.open is not None else await in_thread(rebuilt, meant.id, events)
     past = history(events, now)
     past = replace(past, notes=tuple(await moving.notes(desk, summary(batch), past.notes)))
-    # It reads files.
-    return await in_thread(lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now))
+    # In a thread, because it reads files.
+    return await in_thread(
+        lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now)
+    )
 
 
 async def events_of(desk: Desk, batch: str) -> list[Event]:

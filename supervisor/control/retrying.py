@@ -1,4 +1,4 @@
-"""Jobs of a batch that is over go again as a batch of their own, linked to the old one."""
+"""Retries jobs of a batch that is over, as a new batch that is linked to the old one."""
 
 from pathlib import Path
 
@@ -18,10 +18,10 @@ def is_over(meant: Meant) -> bool:
 
 
 async def retry(desk: Desk, meant: Meant, author: str, *, job: int = 0, onto: str = "") -> tuple[str, list[Event]]:
-    """The new batch, and what happened: nothing, where no job is to go again or they are at it already."""
+    """The new batch and its events; no events if there is no job to retry, or the retry is already running."""
     old = await known(desk, meant)
     if old is None:
-        raise Refused(f"nothing is kept of what batch {meant.id} was", hint="submit the tests again")
+        raise Refused(f"the records of batch {meant.id} are no longer kept", hint="submit the tests again")
     numbers = to_retry(old, job)
     if not numbers:
         return "", []
@@ -51,4 +51,4 @@ async def _resolved(desk: Desk, old: Batch, onto: str) -> str:
         return await desk.store.resolve(Path(old.repo), onto)
     except (GitFailed, OSError, ValueError) as failed:
         hint = "give a branch or a commit, such as HEAD"
-        raise Refused(f"{onto} is no commit of {old.repo}", hint=hint) from failed
+        raise Refused(f"{onto} is not a commit of {old.repo}", hint=hint) from failed

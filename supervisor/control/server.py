@@ -1,7 +1,7 @@
-"""The API, served on a Unix socket for as long as the daemon runs.
+"""Serves the API on a Unix socket while the daemon runs.
 
-The socket is made beside its place with its final mode and moved there, so nobody ever finds one that is open to all
-or that nobody listens on. One that systemd passes is used as it is.
+The socket is bound under a temporary name with its final mode and then renamed, so that no client ever sees one that
+is open to everybody or not listening yet. A socket that systemd passes is used unchanged.
 """
 
 import errno
@@ -26,7 +26,7 @@ from supervisor.tasks import beside
 
 MODE = 0o660
 BACKLOG = 512
-#: so long may requests under way still take when the daemon stops
+#: how long requests in progress may still take when the daemon stops
 FAREWELL_SECONDS = 2
 _FIRST_PASSED_FD = 3
 
@@ -49,13 +49,13 @@ def application(desk: Desk) -> FastAPI:
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the daemon's to handle."""
+        """The daemon handles signals, so uvicorn must not."""
         yield
 
 
 @asynccontextmanager
 async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
-    """Answers from when it is entered until it is left. Raises Locked when somebody else listens there."""
+    """Serves inside the block. Raises Locked if another process listens there."""
     app = application(desk)
     with listening(path) as listener:
         config = uvicorn.Config(
@@ -66,7 +66,7 @@ async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # a header must not say who asks
+            proxy_headers=False,  # a header must not set the client's identity
             backlog=BACKLOG,
             timeout_graceful_shutdown=FAREWELL_SECONDS,
         )
@@ -130,10 +130,10 @@ def _bound(path: Path) -> socket.socket:
 
 
 def _refuse_taken(path: Path) -> None:
-    """Cases: nothing there; something that is no socket; one that is listened on; one that was left behind."""
+    """Cases: no file; a file that is not a socket; a live socket; a stale socket."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
-            raise Misconfigured(f"{path} is there and is no socket", hint="give another path with --socket")
+            raise Misconfigured(f"{path} exists and is not a socket", hint="give another path with --socket")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(5)
             probe.connect(str(path))

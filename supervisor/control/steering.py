@@ -1,4 +1,4 @@
-"""Routes that change something. Each may be said twice: `changed` tells whether it was news."""
+"""Routes that change something. Each is idempotent: `changed` says whether it had an effect."""
 
 import json
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def changed(events: Sequence[Event], **content: Any) -> Response:
 
 @routes.post("/v1/submit", **shape(messages.Submitted))
 async def submit(desk: TheDesk, asked: messages.Submission, by: Author) -> Response:
-    """A batch: one job for each test. Answered once it would survive a power loss."""
+    """Submit a batch: one job per test. The answer is sent once the batch would survive a power loss."""
     batch, events = await intake.submit(desk, asked, by)
     jobs = len(desk.state().batches[batch].tests)
     content = {"schema_version": SCHEMA_VERSION, "batch": batch, "jobs": jobs, "changed": bool(events)}
@@ -40,7 +40,7 @@ async def submit(desk: TheDesk, asked: messages.Submission, by: Author) -> Respo
 
 @routes.post("/v1/batches/{batch}/cancel", **shape(messages.Changed))
 async def cancel_batch(desk: TheDesk, batch: str, by: Author) -> Response:
-    """Its agents' work is rescued, what was done already is kept."""
+    """Cancel a batch. Its agents' work is rescued, and finished work is kept."""
     meant = await naming.batch(desk, batch)
     if meant.sealed is not None and json.loads(meant.sealed.status)["batch"]["state"] == "cancelled":
         return changed([], batch=meant.id)
@@ -59,8 +59,8 @@ async def cancel_job(desk: TheDesk, job: str, by: Author) -> Response:
 
 @routes.post("/v1/batches/{batch}/retry", **shape(messages.Changed))
 async def retry_batch(desk: TheDesk, batch: str, by: Author, asked: messages.Retrying | None = None) -> Response:
-    """Every job of it that did not end well goes again. Of one that is over they make a batch of their own, which is
-    then `batch`; `retry_of` is the old one."""
+    """Retry every job that did not end well. If the batch is over, they become a new batch: `batch` is its id and
+    `retry_of` the old one's."""
     return await _retried(desk, await naming.batch(desk, batch), 0, by, asked)
 
 
@@ -87,10 +87,10 @@ async def retry_job(desk: TheDesk, job: str, by: Author, asked: messages.Retryin
 async def integrate_batch(
     desk: TheDesk, batch: str, by: Author, asked: messages.Integrating | None = None
 ) -> Response:
-    """What is done so far gets a branch of its own, while the rest goes on. Not changed: one has it all already.
+    """Make a branch of the work done so far, while the rest continues. Unchanged if a branch has all of it already.
 
-    With `onto` the branch is made again on another commit, also of a batch that is over; while `state` is `working`,
-    the same request says how it stands."""
+    With `onto` the branch is rebuilt on another commit, also for a batch that is over; while `state` is `working`,
+    repeat the request to get the progress."""
     if asked is not None and asked.onto:
         content = await elsewhere.onto(desk, await naming.batch(desk, batch), asked.onto)
         return JSONResponse({"schema_version": SCHEMA_VERSION, **content})
@@ -100,7 +100,7 @@ async def integrate_batch(
 
 @routes.post("/v1/batches/{batch}/pause", **shape(messages.Changed))
 async def pause_batch(desk: TheDesk, batch: str, by: Author) -> Response:
-    """Nothing more of it is launched; what runs may finish."""
+    """Launch no more agents of the batch; running ones may finish."""
     found = await naming.open_batch(desk, batch)
     return changed(await desk.asked(Pause(found.id, author=by)), batch=found.id)
 
@@ -113,30 +113,30 @@ async def resume_batch(desk: TheDesk, batch: str, by: Author) -> Response:
 
 @routes.post("/v1/pause", **shape(messages.Changed))
 async def pause(desk: TheDesk, asked: messages.Pausing, by: Author) -> Response:
-    """Nothing is launched; what runs may finish."""
+    """Launch no more agents; running ones may finish."""
     return changed(await desk.asked(Pause(author=by, reason=asked.reason)))
 
 
 @routes.post("/v1/resume", **shape(messages.Changed))
 async def resume(desk: TheDesk, by: Author) -> Response:
-    """Also the end of a drain."""
+    """Resume launching agents. Also ends a drain."""
     return changed(await desk.asked(Resume(author=by)))
 
 
 @routes.post("/v1/drain", **shape(messages.Changed))
 async def drain(desk: TheDesk, by: Author) -> Response:
-    """Nothing is launched; the answer has the number of agents that are still there."""
+    """Launch no more agents; the answer has the number of agents that are left."""
     events = await desk.asked(Pause(author=by, reason=DRAINING))
     return changed(events, agents=len(desk.state().attempts))
 
 
 @routes.put("/v1/pools/{pool}/slots", **shape(messages.Changed))
 async def slots(desk: TheDesk, pool: str, asked: messages.Slots, by: Author) -> Response:
-    """Until the configuration is changed. Agents beyond it may finish."""
+    """Set a pool's slots until its configuration changes. Agents beyond them may finish."""
     return changed(await desk.asked(SetSlots(pool, asked.slots, author=by)), pool=pool, slots=asked.slots)
 
 
 @routes.post("/v1/reload", **shape(messages.Changed))
 async def reload(desk: TheDesk) -> Response:
-    """Read the configuration again. One that can't be used changes nothing."""
+    """Reload the configuration. An invalid one is refused and changes nothing."""
     return JSONResponse({"schema_version": SCHEMA_VERSION, "changed": await desk.reload()})

@@ -1,4 +1,4 @@
-"""Work that is on no branch of a person's: listed, and brought into their repository when they ask for it."""
+"""Lists work that is not merged, and brings it into the user's repository on request."""
 
 import json
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from supervisor.threads import in_thread
 
 routes = APIRouter(tags=["work"])
 
-#: so many finished batches are looked through, the newest first
+#: how many finished batches are searched, newest first
 MANY = 20
 Limit = Annotated[int, Query(ge=0, le=1000)]
 
 
 @routes.get("/v1/work", **shape(messages.Work))
 async def work(desk: TheDesk, limit: Limit = MANY) -> Response:
-    """Of every open batch, and of the last finished ones."""
+    """Unmerged work of every open batch and of the latest finished ones."""
     found = [Meant(batch.id, open=batch) for batch in reversed(desk.state().in_order())]
     found += [Meant(sealed.id, sealed=sealed) for sealed in await desk.journal.sealed(limit=limit)]
     rows = [piece.view for meant in found for piece in await _pieces(desk, meant)]
@@ -39,7 +39,7 @@ async def work(desk: TheDesk, limit: Limit = MANY) -> Response:
 
 @routes.get("/v1/batches/{batch}/work", **shape(messages.Work))
 async def work_of_batch(desk: TheDesk, batch: str) -> Response:
-    """Rescued, rejected and unmerged work of a batch, whatever became of it."""
+    """Rescued, rejected and unmerged work of a batch, open or finished."""
     return _listed(desk, await _pieces(desk, await naming.batch(desk, batch)))
 
 
@@ -51,7 +51,7 @@ async def work_of_job(desk: TheDesk, job: str) -> Response:
 
 @routes.post("/v1/batches/{batch}/take", **shape(messages.Taken))
 async def take_batch(desk: TheDesk, batch: str, asked: messages.Taking) -> Response:
-    """Bring all of it into the person's repository, each piece as a branch of its own."""
+    """Bring all of it into the user's repository, each piece as its own branch."""
     meant = await naming.batch(desk, batch)
     return await _taken(desk, meant, await _pieces(desk, meant), asked)
 
@@ -67,7 +67,7 @@ def _listed(desk: Desk, found: Sequence[Piece]) -> Response:
 
 
 async def known(desk: Desk, meant: Meant) -> Batch | None:
-    """The batch as it is, or was; None where what has happened to it is not kept any more."""
+    """The batch, rebuilt from its events if it is sealed; None if they are no longer kept."""
     if meant.open is not None:
         return meant.open
     events = await events_of(desk, meant.id)
@@ -95,9 +95,9 @@ def _repo(meant: Meant) -> Path:
 
 async def _taken(desk: Desk, meant: Meant, found: Sequence[Piece], asked: messages.Taking) -> Response:
     if not found:
-        raise NoSuchThing("there is no such work: all that was done is merged, or nothing was", hint=LISTING)
+        raise NoSuchThing("there is no unmerged work to take", hint=LISTING)
     if asked.branch and len({piece.id for piece in found}) > 1:
-        raise Refused("one branch can't hold the work of several jobs", hint=f"name one of them: {LISTING}")
+        raise Refused("one branch can't hold the work of several jobs", hint=f"name one job; {LISTING}")
     repo = _repo(meant)
     target = Path(asked.repo or repo)
     rows = [await _brought(desk, repo, target, piece, _name(piece, asked.branch)) for piece in found]
@@ -110,7 +110,7 @@ async def _taken(desk: Desk, meant: Meant, found: Sequence[Piece], asked: messag
     return JSONResponse(snapshot.answer(desk.clock(), changed=changed, repo=str(target), rows=rows))
 
 
-LISTING = "`supervisorctl work` lists what there is"
+LISTING = "`supervisorctl work` lists unmerged work"
 
 
 def _name(piece: Piece, said: str) -> str:
@@ -125,10 +125,14 @@ async def _brought(desk: Desk, repo: Path, target: Path, piece: Piece, branch: s
     try:
         if not piece.head:
             agent = piece.view["agent"] or {}
-            why = f"the work of {piece.id} is only with the agent {agent.get('name')}"
+            why = f"the work of {piece.id} exists only with the agent {agent.get('name')}"
             raise Refused(why, hint=str(agent.get("reach", "")))
         changed = await desk.store.hand_over(repo, target, piece.head, branch)
     except (Refused, GitFailed) as failed:
-        said = failed if isinstance(failed, Refused) else Refused(failed.message, hint="see that it can be written")
+        said = (
+            failed
+            if isinstance(failed, Refused)
+            else Refused(failed.message, hint="check that the daemon's user may write to it")
+        )
         return {**row, "branch": None, "changed": False, "failed": said}
     return {**row, "branch": branch, "changed": changed, "failed": None}

@@ -133,7 +133,7 @@ async def test_ids_may_be_shortened_while_they_are_unique(tmp_path: Path) -> Non
         await api.submit(TESTS[0], batch="kabbb")
         assert (await api.call(reading("/v1/batches/kaa")))["batch"]["id"] == "kaaaa"
         assert (await api.call(reading("/v1/jobs/kab.1")))["job"]["id"] == "kabbb.1"
-        with pytest.raises(Answered, match="one of several batches: kaaaa, kabbb") as ambiguous:
+        with pytest.raises(Answered, match="matches several batches: kaaaa, kabbb") as ambiguous:
             await api.call(reading("/v1/batches/ka"))
         assert ambiguous.value.exit_code == 4
 
@@ -163,7 +163,7 @@ async def test_a_refusal_says_why_and_what_to_do(tmp_path: Path, path: str, exit
 
 async def test_a_commit_that_is_not_there_is_refused(tmp_path: Path) -> None:
     async with served(tmp_path) as api:
-        with pytest.raises(Answered, match=r"commit 000000000000 of .* can't be taken") as refused:
+        with pytest.raises(Answered, match=r"commit 000000000000 of .* can't be fetched") as refused:
             await api.submit(TESTS[0], base="0" * 40)
         assert refused.value.exit_code == 4
         assert not api.loop.state.batches
@@ -252,7 +252,7 @@ def test_a_socket_that_was_left_behind_is_taken_over(tmp_path: Path) -> None:
 def test_what_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ctl.sock"
     path.write_text("precious")
-    with pytest.raises(Misconfigured, match="is no socket"), listening(path):
+    with pytest.raises(Misconfigured, match="is not a socket"), listening(path):
         pass
     assert path.read_text() == "precious"
 

@@ -73,7 +73,7 @@ async def test_the_integrators_agent_has_a_log_as_well(tmp_path: Path) -> None:
         writes(here, tmp_path, next(a for k, a in here.loop.state.attempts.items() if k.job == 0), "merging")
         assert (await page(here, f"{batch}.0", wait_seconds=10))["rows"][0]["text"] == "merging"
         for verb in ("cancel", "retry"):
-            (await ctl(tmp_path, verb, f"{batch}.0")).refused(4, "is the job of no test")
+            (await ctl(tmp_path, verb, f"{batch}.0")).refused(4, "is the integrator's job; it cannot be steered")
 
         await here.finish(batch)
         await until("it is sealed", lambda: batch not in here.loop.state.batches)

@@ -41,7 +41,7 @@ async def test_a_batch_that_is_sealed_meanwhile_is_not_begun_anew(tmp_path: Path
         batch = await api.submit(TESTS[0], batch="k3f9x")
         store = Distracted(tmp_path / "state", lambda: sealed(api, batch))
         again = Submission(repo=str(api.repo), base=git(api.repo, "rev-parse", "HEAD"), tests=[TESTS[0]], batch=batch)
-        with pytest.raises(Refused, match="there was a batch k3f9x already"):
+        with pytest.raises(Refused, match="a batch k3f9x already existed"):
             await intake.submit(replace(api.desk, store=store), again, "ann")
         told = [record.event for record in await api.journal.read()]
         assert len([event for event in told if isinstance(event, ev.BatchSubmitted)]) == 1
