@@ -1,4 +1,4 @@
-"""The kinds of agents, in one place each. A sixth one is a module here and a line in `KINDS` (docs/agents.md)."""
+"""The kinds of agents, one module each. A new kind is a module here and a line in `KINDS` (docs/agents.md)."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -25,13 +25,13 @@ KINDS: Mapping[str, Kind] = {
 
 
 def kind_of(agent: str) -> Kind:
-    """By the agent type of a profile; a type of mngr's that is not known here has what all have."""
+    """The kind of a profile's agent type; an mngr type that is not known here gets the defaults of `Kind`."""
     return KINDS.get(agent) or Kind(agent)
 
 
 def who_writes(folder: Path, known: Collection[str] = ()) -> tuple[Kind, Transcript] | None:
-    """The kind whose own transcript is below an agent's state directory, or was: a type that somebody derived from it
-    writes the same. Not one whose lines were taken from what mngr made of them before; they would be there twice."""
+    """The kind whose own transcript is, or was, below an agent's state directory; so a type derived from a kind is
+    recognised too. Not a kind whose converted transcript was read before: its lines would be logged twice."""
     for kind in KINDS.values():
         if (told := kind.transcript) is not None:
             is_here = told.own in known or told.path(folder).exists()

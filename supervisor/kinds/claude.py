@@ -1,11 +1,11 @@
 """`claude`: Claude Code, by mngr's plugin for it.
 
-Theory of operation. What it says is read from its own transcript, as mngr brings it together each second. mngr's
-converter makes ATIF steps of it, but only every five seconds, and it holds a message back until the next one, or
-the end of the turn. So the lines of the log come from here as they are written, one for each block of a message.
-Tokens are counted from the converter's steps, which are whole. What neither of the two has seen when the agent ends
-is counted from claude's own files of its sessions, once it is stopped and writes no more: the last words of a turn,
-and agents of its own. All of them give a message the same id, so none counts twice.
+Theory of operation. Log entries are read from claude's own transcript, which mngr assembles every second, one entry
+per block of a message. mngr also converts the transcript to ATIF steps, but only every five seconds, and it holds a
+message back until the next one or the end of the turn; so the log does not wait for them. Tokens are counted from
+the ATIF steps, because those are complete. When the agent has stopped, what both have missed (the last message of a
+turn, and subagents) is counted from claude's session files. All three sources give a message the same id, so no
+message is counted twice.
 """
 
 import os
@@ -32,28 +32,28 @@ from supervisor.transcripts.entries import (
 from supervisor.transcripts.redact import Redactor
 from supervisor.transcripts.tail import lines_of
 
-#: No source has this name: `logs` below `events` is mngr's own.
+#: Cannot collide with an event source: `logs` below `events` is reserved by mngr.
 OWN, CONVERTED = "logs/claude_transcript", "claude/common_transcript"
 RAW = f"{OWN}/events.jsonl"
-#: Below an agent's state directory: a file for each session, and deeper ones for agents that claude itself starts.
+#: Below an agent's state directory: one file per session, and nested ones for subagents.
 SESSIONS = "plugin/claude/anthropic/projects"
 MOST_SESSIONS, DEEPEST = 200, 4
-#: So many calls may be without a result.
+#: The limit of tool calls that are remembered until their result.
 MOST_CALLS = 1000
-#: A command that somebody typed is written down as several of these: nobody said them.
+#: The transcript records a typed slash command as several of these: they are not messages.
 PLUMBING = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>")
 
-#: What makes it ask nobody.
+#: The option that skips all permission prompts.
 SKIPS = "--dangerously-skip-permissions"
-#: One that nobody looks at stays the version that it is, calls nobody but its model, and asks that for no title of
-#: the session, which no transcript tells of.
+#: An unattended agent does not update itself, connects only to its model, and does not ask it for a session title:
+#: no transcript would have the tokens of that.
 UNATTENDED = {
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
 }
-#: At its start claude asks a person whether to use the key that it finds in its environment, unless its configuration
-#: says yes to the end of it. mngr says so of keys on its command line, where no secret belongs.
+#: At its start claude asks whether to use the API key of its environment, unless its configuration has approved the
+#: end of that key. mngr approves only keys on its command line, where no secret belongs.
 APPROVE_KEY = r"""config=${CLAUDE_CONFIG_DIR:-}/.claude.json end=$(printf %s "${ANTHROPIC_API_KEY:-}" | tail -c 20)
 case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
   known=$(sed '$d' "$config")
@@ -62,14 +62,14 @@ fi ;; esac"""
 
 
 class Lines(Reading):
-    """Reads the lines of claude's own transcript, and counts nothing."""
+    """Reads the lines of claude's own transcript; does not count tokens."""
 
     def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
         super().__init__(attempt, source, redactor)
         self._calls: dict[str, str] = {}
 
     def _told(self, told: Json) -> Iterator[Told]:
-        """Cases: blocks of an answer; what it is given; claude's own bookkeeping."""
+        """Cases: blocks of an answer; input to claude; claude's bookkeeping."""
         message = dict_of(told.get("message"))
         match told.get("type"):
             case "assistant":
@@ -123,7 +123,7 @@ def _text(block: Json) -> str:
 
 
 def counted(folder: Path) -> list[Counted]:
-    """One response is several lines, one for each block; they repeat its usage. The files repeat each other."""
+    """A response has one line per block, each repeating its usage; several files may contain the same response."""
     found: dict[str, Counted] = {}
     for path in [folder / RAW, *_sessions(folder)]:
         for id_, usage in _responses(path).items():
@@ -172,7 +172,7 @@ class Claude(Kind):
         "claude /login",
     )
     transcript = Transcript(OWN, CONVERTED, Lines, is_counted_converted=True)
-    #: How its dialogs end, whatever they are about. Where none is open, its screen ends with its own state.
+    #: Every dialog ends with one of these; without a dialog, the last line of the screen is claude's status line.
     dialog = re.compile(r"\bEsc to (?:cancel|exit)\b|\bEnter to (?:continue|confirm)\b")
     signs = (RAW, ACTIVE)
 
@@ -181,8 +181,8 @@ class Claude(Kind):
         return Program(self.name, start.profile.agent_args, provision=(APPROVE_KEY,), env=env)
 
     def environment(self, provider: str) -> Mapping[str, str]:
-        """As root it would skip no permissions; the hosts that a provider makes are containers, where it is root and
-        nothing is lost."""
+        """As root claude refuses to skip permissions, except in a sandbox. The hosts that a provider creates are
+        containers, so they count as one."""
         is_root = provider != "local" or os.geteuid() == 0
         return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
 
@@ -193,8 +193,8 @@ class Claude(Kind):
         if not is_root or SKIPS not in profile.agent_args:
             return
         if profile.env.get("IS_SANDBOX", "1").lower() not in {"1", "true", "yes", "on"}:
-            hint = 'run the daemon as a user of its own, or set IS_SANDBOX = "1" in `env` where that is true'
+            hint = 'run the daemon as its own user, or set IS_SANDBOX = "1" in `env` if this machine is a sandbox'
             yield Doubt("claude refuses to skip permissions for root", hint)
             return
-        hint = "run the daemon as a user of its own, unless this machine is a sandbox"
-        yield Doubt("its agents are root, and may do anything unasked", hint)
+        hint = "run the daemon as its own user, unless this machine is a sandbox"
+        yield Doubt("its agents run as root without permission prompts", hint)

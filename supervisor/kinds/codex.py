@@ -1,14 +1,14 @@
 """`codex`: OpenAI's Codex CLI, by mngr's plugin for it.
 
-Theory of operation. A codex is a server that does the work and a screen that shows it, each in a tmux window of its
-agent. The server writes all of a session into a rollout file, line by line; mngr copies those of the main session
-each second. A line says what came of one response, one call, one turn; a turn that ends in an error says so with
-the status of its provider. mngr keeps no mark of a turn here: whether one is going on is seen in the last of these
-lines, and whether codex asks for permission is seen on its screen, or else told by mngr.
+Theory of operation. codex is a server that does the work and a screen that shows it, each in its own tmux window of
+the agent. The server appends every session to a rollout file; mngr copies the lines of the main session every second.
+A line records one response, one call or one turn; a turn that ends in an error has the status of its provider. mngr
+has no marker file for a codex turn: the last lines tell whether a turn is in progress. A permission prompt is seen
+on the screen, or else reported by mngr.
 
-Tokens are counted by response. What is missing when the agent has been stopped comes from the rollouts themselves,
-which are there for agents of its own, too. Its screen asks for a title of the session, which is in no rollout: the
-server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
+Tokens are counted per response. When the agent has stopped, missing ones are counted from the rollout files, which
+exist for subagents, too. The screen requests a session title, which is in no rollout: the server's log has the tokens
+of every response, so those of sessions without a rollout are counted from there.
 """
 
 import os
@@ -43,9 +43,9 @@ MOST_ROLLOUTS = 200
 MOST_CALLS = 1000
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
-#: what codex puts before the first words of a person
+#: how texts begin that codex inserts before the first user message
 INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<skill", "<permissions")
-#: how the server's log tells of a response; it is written for a terminal
+#: how the server's log records a response; the log is formatted for a terminal
 RESPONSE = re.compile(
     r"codex_otel\.log_only: .*?event\.kind=response\.completed input_token_count=(?P<input>\d+) "
     r"output_token_count=(?P<output>\d+)(?: cached_token_count=(?P<cached>\d+))?.*? event\.timestamp=(?P<at>\S+) "
@@ -53,12 +53,12 @@ RESPONSE = re.compile(
 )
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
-#: It asks nobody, and its walls are those of its user: inside of its own, it could neither commit nor publish.
+#: Without permission prompts, and without codex's own sandbox, in which it could neither commit nor publish.
 SKIPS = ("-c", 'approval_policy="never"', "-c", 'sandbox_mode="danger-full-access"')
-#: One that nobody looks at calls its model, and nobody else.
+#: An unattended agent connects only to its model.
 UNATTENDED = ("-c", "analytics.enabled=false", "-c", "features.plugins=false", "-c", "features.apps=false")
-#: codex takes no key from its environment, but from its own file, which mngr links to a person's. The key comes to
-#: it on its standard input, and stays in a file of this agent.
+#: codex reads its API key from its own file, which mngr links to the user's, not from the environment. So the key is
+#: passed to `codex login` on standard input, and stays in this agent's file.
 LOG_IN = f"""home=$MNGR_AGENT_STATE_DIR/{HOME}
 if [ -n "${{OPENAI_API_KEY:-}}" ]; then
   rm -f "$home/auth.json"
@@ -75,7 +75,7 @@ class Lines(Reading):
         self._has_failed = False
 
     def _told(self, told: Json) -> Iterator[Told]:
-        """Cases: who answers; what is said, called and answered; what that took; how a turn goes."""
+        """Cases: the model; messages, calls and results; token usage; the start and end of a turn."""
         payload = dict_of(told.get("payload"))
         match told.get("type"):
             case "turn_context":
@@ -150,7 +150,7 @@ def _refusal(info: object, text: str) -> Problem:
 
 
 def usage_of(record: Json, model: str = "") -> Usage:
-    """The input of a response includes what came from a cache."""
+    """The input tokens of a response include the cached ones."""
     usage = dict_of(record.get("usage"))
     cached = tokens_of(usage, "cached_input_tokens")
     return Usage(
@@ -169,7 +169,7 @@ def counted(folder: Path) -> list[Counted]:
 
 
 def _rollouts(folder: Path) -> list[Path]:
-    """One for each session: `sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`."""
+    """One file per session: `sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder / SESSIONS):
         folders.sort()
@@ -180,7 +180,7 @@ def _rollouts(folder: Path) -> list[Path]:
 
 
 def _responses(path: Path) -> Iterator[Counted]:
-    """An older codex tells the tokens of a response only beside their total, and that one more than once."""
+    """An older codex reports the tokens of a response only next to their total, and repeats a total."""
     has_records, totals = False, dict[str, Counted]()
     for line in lines_of(path):
         if b'"token_' not in line:
@@ -199,7 +199,7 @@ def _responses(path: Path) -> Iterator[Counted]:
 
 
 def _logged(path: Path, known: set[str]) -> Iterator[Counted]:
-    """The responses of sessions that have no rollout."""
+    """Responses of sessions without a rollout, from the server's log."""
     for line in lines_of(path):
         if b"response.completed" not in line:
             continue
@@ -226,7 +226,7 @@ class Codex(Kind):
         return counted(folder)
 
     def is_amid_turn(self, folder: Path) -> bool:
-        """Before its first turn it waits; in one that began long ago, there is only what it does."""
+        """With neither a start nor an end of a turn in sight, it is amid a long one, or before the first of all."""
         end, is_all = end_of(folder / RAW)
         begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
         if begins[-1] == ends[-1]:

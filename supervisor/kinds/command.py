@@ -1,4 +1,4 @@
-"""`command`: any program that obeys the agent contract. It has no turns, and nobody types into its terminal."""
+"""`command`: any program that follows the agent contract. It has no turns, and nothing is typed into its terminal."""
 
 from supervisor.kinds.kind import Kind, Program, Start
 

@@ -1,10 +1,10 @@
-"""What the daemon asks of a kind of agent, and what it takes for granted of one that it knows nothing about.
+"""The interface of a kind of agent, with the defaults for an unknown kind.
 
-A kind is one module beside this one: a subclass that says what is different about it, and an entry in `KINDS`. All
-else asks the kind and names none: how it is launched and logs in (`program`, `environment`, `login`), what it is
-told (`first_words`) and how a question of its is answered with no (`refusal`), how its lines, tokens and hindrances
-are read (`transcript`, `counted`), what its own files tell of it now (`is_amid_turn`, `asks`, `dialog`), and what
-`doctor` looks for. Whether it is talked to at all is a fact of the pure core (`model.batch.PROGRAMS`).
+A kind is one module in this folder: a subclass that overrides what differs, and an entry in `KINDS`. The rest of the
+daemon names no kind and uses this interface: how an agent is launched and logs in (`program`, `environment`,
+`login`), its first message (`first_words`), how to deny its questions (`refusal`), how to read its lines, tokens and
+hindrances (`transcript`, `counted`), its current state (`is_amid_turn`, `asks`, `dialog`), and what `doctor` checks.
+Whether messages are sent to it at all is decided in the pure core (`model.batch.PROGRAMS`).
 """
 
 import re
@@ -16,12 +16,12 @@ from supervisor.model.batch import Profile, Role
 from supervisor.transcripts.entries import Counted, Reading
 from supervisor.transcripts.tail import EVENTS
 
-#: The prompt itself may be longer than a terminal takes.
+#: A file, because the prompt may be too long to type into a terminal.
 FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
-#: Marks that mngr's plugins keep in an agent's state directory: it works on a turn; it asks for permission.
+#: Marker files that mngr's plugins keep in an agent's state directory: a turn is in progress; it asks for permission.
 ACTIVE, ASKS = "active", "permissions_waiting"
-#: The answer to whatever an agent asks for on its screen. claude takes back its mark for any answer but this one, and
-#: while it is there, mngr gives it no message.
+#: Denies whatever an agent asks for on its screen, by Escape. claude removes its marker file after any other answer,
+#: but not after Escape, and mngr sends no message while it exists; so it is removed here.
 ESCAPE = (
     'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1 '
     f'| xargs -I{{}} tmux send-keys -t {{}} Escape && rm -f "$MNGR_AGENT_STATE_DIR/{ASKS}"'
@@ -30,12 +30,12 @@ ESCAPE = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Who is to be launched, and where."""
+    """What to launch, and where."""
 
     profile: Profile
     provider: str
     role: Role = "tester"
-    #: below the agent's state directory: what is put there for it
+    #: the folder below the agent's state directory that the daemon uploads files to
     folder: str = "supervisor"
 
     @property
@@ -45,39 +45,39 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The mngr type, its arguments, and what it needs on its host before it starts and around it when it runs."""
+    """The mngr type, its arguments, what to provision on its host before it starts, and its environment."""
 
     type: str
     args: tuple[str, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     provision: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    #: of mngr's own configuration, for this agent alone
+    #: settings of mngr, for this agent alone
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How an agent proves to its provider who pays."""
+    """How an agent authenticates to its model provider."""
 
-    #: variables of a profile's `env`, each of which is enough
+    #: variables of a profile's `env`; any one is enough
     variables: frozenset[str]
-    #: below the home of agents: what a person's login leaves
+    #: the file that a login writes, below the home of agents
     file: str
-    #: what that person runs
+    #: the command that logs in
     command: str
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Where a kind writes down what it says and does, below an agent's state directory."""
+    """Where a kind's transcript is, below an agent's state directory."""
 
-    #: its own lines, as mngr's plugin brings them together: `logs/NAME_transcript`
+    #: its own lines, as assembled by mngr's plugin: `logs/NAME_transcript`
     own: str
-    #: what that plugin makes of them for everybody, later: a source below `events`
+    #: the plugin's conversion to ATIF, which is later: a source below `events`
     converted: str
     reading: type[Reading]
-    #: tokens are counted from what is converted, and not from its own lines
+    #: whether tokens are counted from the converted lines instead of its own
     is_counted_converted: bool = False
 
     def path(self, folder: Path) -> Path:
@@ -86,32 +86,32 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something `doctor` warns of, and what to do about it."""
+    """A warning of `doctor`, and what to do about it."""
 
     message: str
     hint: str
 
 
 class Kind:
-    """Any agent type of mngr's, as far as all of them are alike."""
+    """The defaults for any agent type of mngr."""
 
-    #: its arguments where a profile names none
+    #: its arguments if the profile sets none
     args: tuple[str, ...] = ()
-    #: what it is told first; "" where nobody reads it
+    #: its first message; "" for a program that reads none
     first_words: str = FIRST_WORDS
-    #: the program that must be on its host's PATH; "": none of its own
+    #: the program that must be on its host's PATH; "": none
     executable: str = ""
-    #: the package that teaches mngr this kind
+    #: the package of mngr's plugin for this kind
     plugin: str = ""
-    #: where its models answer: what walls around it must let through
+    #: the hosts of its model's API, which a firewall must allow
     hosts: tuple[str, ...] = ()
     login: Login | None = None
     transcript: Transcript | None = None
-    #: how the last line of its screen looks while a dialog is open
+    #: matches the last line of its screen while a dialog is open
     dialog: re.Pattern[str] | None = None
-    #: a shell command on its host that answers a question of its with no
+    #: a shell command, run on its host, that denies what it asks for
     refusal: str = ESCAPE
-    #: files below its state directory that change while it is at work
+    #: files below its state directory that change while it works: signs of activity
     signs: tuple[str, ...] = (ACTIVE,)
 
     def __init__(self, name: str) -> None:
@@ -121,20 +121,20 @@ class Kind:
         return Program(self.name, start.profile.agent_args, env=self.environment(start.provider))
 
     def environment(self, provider: str) -> Mapping[str, str]:
-        """What it runs with unless a profile says otherwise; a verification runs with it, too."""
+        """Its default environment, also used for verification; a profile's `env` overrides it."""
         return {}
 
     def counted(self, folder: Path) -> list[Counted]:
-        """What an agent that is stopped has taken, by files that nobody follows."""
+        """The usage of a stopped agent, from files that are not followed while it runs."""
         return []
 
     def is_amid_turn(self, folder: Path) -> bool:
         return (folder / ACTIVE).exists()
 
     def asks(self, folder: Path) -> bool | None:
-        """None: its files don't tell, and mngr is asked."""
+        """Whether it asks for permission; None: its files do not tell, so mngr is asked."""
         return (folder / ASKS).exists()
 
     def doubts(self, profile: Profile, is_root: bool) -> Iterator[Doubt]:
-        """About a profile that uses it, on a machine where its agents are root or not."""
+        """Warnings about a profile that uses this kind; `is_root`: its agents run as root."""
         yield from ()

@@ -1,10 +1,9 @@
 """`opencode`: OpenCode, with a model of any provider, by mngr's plugin for it.
 
-Theory of operation. mngr's plugin runs inside of opencode and writes down each event of a message or of a part of
-one as it comes; a part comes again whenever it has grown. So a text counts once it has an end, a call once it runs
-and once more when it is over, and the tokens of a response once it is finished, by the id of that part. What the
-plugin makes of it for `mngr transcript` is written anew after each turn and tells no tokens: on this machine
-nothing is taken from it.
+Theory of operation. mngr's plugin runs inside opencode and appends every event of a message or of a part of one. A
+part is repeated whenever it has grown; so a text is logged when it has ended, a call when it starts and when it ends,
+and the tokens of a response are counted when it has finished, by the id of that part. The plugin's output for
+`mngr transcript` is rewritten after each turn and has no tokens: it is not read on this machine.
 """
 
 import re
@@ -31,21 +30,21 @@ from supervisor.transcripts.tail import end_of
 OWN, CONVERTED = "logs/opencode_transcript", "opencode/common_transcript"
 RAW = f"{OWN}/events.jsonl"
 CONFIG = "plugin/opencode/config"
-#: A message of a person, which is written once more with a summary when it was answered; and one that answers.
+#: A user's message, which is repeated with a summary once it is answered; and the model's.
 TOLD = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"user")(?![^\n]*"summary":)', re.MULTILINE)
 ANSWERS = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"assistant")', re.MULTILINE)
-#: Calls that run, and turns that ended in an error: so many are remembered.
+#: The limit of running calls, and of failed turns, that are remembered.
 MOST_REMEMBERED = 1000
-#: A night's agents are one version, and call their model and nobody else.
+#: An unattended agent does not update itself, and connects only to its model.
 UNATTENDED = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_MODELS_FETCH": "1",
     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
 }
-#: mngr's own options: nothing is asked that is not denied, and the first start of many at once may take its time.
+#: Settings of mngr: allow what is not denied without asking; and a long deadline, as many agents may start at once.
 SETTINGS = {"agent_types.opencode.auto_allow_permissions": "true", "agent_ready_timeout": "60"}
-#: It would install a package by npm that mngr's plugin needs for its types only; and ask its model for a title of the
-#: session, which no transcript tells of. A profile's own configuration goes before this one.
+#: Keeps opencode from installing an npm package that mngr's plugin needs only for its types, and from asking the
+#: model for a session title, whose tokens no transcript has. A profile's own configuration takes precedence.
 PREPARE = f"""config=$MNGR_AGENT_STATE_DIR/{CONFIG}
 mkdir -p "$config/node_modules"
 printf '{{"packages": {{"": {{"dependencies": {{"@opencode-ai/plugin": "*"}}}}}}}}' >"$config/package-lock.json"
@@ -61,7 +60,7 @@ class Lines(Reading):
         self._model = ""
 
     def at(self, told: Json) -> object:
-        """Only a message or a part itself says when it was."""
+        """Only a message or a part has a time of its own."""
         told = dict_of(told.get("properties"))
         info = dict_of(dict_of(told.get("info")).get("time"))
         at = told.get("time", info.get("completed", info.get("created")))
@@ -78,7 +77,7 @@ class Lines(Reading):
                 yield from self._part(dict_of(properties.get("part")))
 
     def _message(self, info: Json) -> Iterator[Told]:
-        """One that is answered; its end says whether the provider did."""
+        """The model's message; its end says whether the provider failed."""
         if info.get("role") != "assistant":
             return
         self._model = self.name(info.get("modelID"))
@@ -96,7 +95,7 @@ class Lines(Reading):
             yield "say", text, {"by": "system"}
 
     def _part(self, part: Json) -> Iterator[Told]:
-        """Cases: words of a person, and of the model once they are whole; a call; the end of a response."""
+        """Cases: a user's text, or the model's once it is complete; a call; the end of a response."""
         id_, time = self.name(part.get("id")), dict_of(part.get("time"))
         match part.get("type"):
             case "text" if not time:
@@ -132,7 +131,7 @@ class Lines(Reading):
 
 
 def usage_of(tokens: Json, model: str) -> Usage:
-    """What was thought is apart from what was said, and what was written to a cache from what was read."""
+    """opencode counts reasoning apart from output, and cache writes apart from input."""
     cache = dict_of(tokens.get("cache"))
     return Usage(
         input=tokens_of(tokens, "input") + tokens_of(cache, "write"),
@@ -159,7 +158,7 @@ class OpenCode(Kind):
         return Program(self.name, start.profile.agent_args, provision=(PREPARE,), env=env, settings=SETTINGS)
 
     def is_amid_turn(self, folder: Path) -> bool:
-        """Its mark comes when it asks its model, which may be a while after it was told something."""
+        """Its marker file appears only when it calls its model, which may be a while after it got a message."""
         if super().is_amid_turn(folder):
             return True
         end, _ = end_of(folder / RAW)

@@ -1,4 +1,4 @@
-"""`rehearsal`: our own agent without a model. To mngr it is a command, and it plays one that is talked to."""
+"""`rehearsal`: our own agent without a model. For mngr it is a command; it accepts messages like a coding agent."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -7,7 +7,7 @@ from pathlib import Path
 from supervisor.kinds.kind import Kind, Program, Start
 from supervisor.model.batch import Role
 
-#: Its program for each role, and what that knows.
+#: Its program for each role, and the program's data.
 PROGRAMS: Mapping[Role, tuple[str, str]] = {
     "tester": ("rehearsal.py", "defects.json"),
     "integrator": ("rehearsal.py", "defects.json"),
@@ -18,7 +18,7 @@ KNOWLEDGE = AGENTS.parent / "rehearsal"
 
 
 class Rehearsal(Kind):
-    #: it finds its task by itself
+    #: needs no first message: it finds its task by itself
     first_words = ""
 
     def program(self, start: Start) -> Program:
@@ -26,7 +26,7 @@ class Rehearsal(Kind):
         args = start.profile.agent_args
         if start.is_here:
             return Program("command", (str(AGENTS / program), *args))
-        # mngr quotes every word of a command, so its program must be found from the work directory.
+        # mngr quotes every word of a command, so the program's path must be relative to the work directory.
         carried = {
             f"{start.folder}/{program}": AGENTS / program,
             f"{start.folder}/{knowledge}": KNOWLEDGE / knowledge,
