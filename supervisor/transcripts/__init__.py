@@ -1,1 +1,1 @@
-"""Reading what agents write: the new lines of a file, what a line says, and what of it may be kept."""
+"""Reads agents' transcripts: the new lines of a file, the entries of a line, and their redaction."""

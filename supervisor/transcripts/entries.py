@@ -1,8 +1,8 @@
-"""Reads what agents write: a line of an event file becomes entries of the log, and what it tells of the usage.
+"""Parses a line of an agent's event file into log entries and token usage.
 
-Agents that write ATIF steps (claude, through mngr's converter, and any other) are understood; all else is an event,
-and a line that is no JSON is its text. Everything is hostile: every value is looked at before it is used, and what is
-kept is bounded, without terminal escapes and without secrets.
+ATIF steps (claude's by mngr's converter, or any other agent's) are parsed; any other JSON is an event, and a line
+that is not JSON is plain text. All input is hostile: every value is checked before use, and what is kept is bounded,
+without terminal escapes and without secrets.
 """
 
 import re
@@ -22,9 +22,9 @@ type Json = dict[str, Any]
 
 LONGEST_TEXT = 16 * 1024
 LONGEST_NAME = 200
-#: Names of tools, models and types are few; so many are looked at only once.
+#: The size of the cache of cleaned names: there are few tools, models and types.
 MOST_NAMES = 100
-#: no message has more tokens
+#: more tokens than any message has
 MOST_TOKENS = 10**9
 
 _ESCAPES = re.compile(
@@ -33,7 +33,7 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
 
-#: What a provider says no with, by what an agent writes down in place of an answer; the first that matches.
+#: Recognises a hindrance by the text that an agent writes in place of an answer; the first match wins.
 PROBLEMS: tuple[tuple[Hindrance, re.Pattern[str]], ...] = (
     (Hindrance.CREDIT, re.compile(r"credit balance|payment required|\b402\b", re.IGNORECASE)),
     (
@@ -47,7 +47,7 @@ PROBLEMS: tuple[tuple[Hindrance, re.Pattern[str]], ...] = (
     ),
 )
 _SYNTHETIC = "<synthetic>"
-#: A limit that comes back by no waiting.
+#: A limit that waiting does not lift.
 _UNPAID = re.compile(r"\bbilling\b|\bpayment\b|credit balance", re.IGNORECASE)
 
 
@@ -64,7 +64,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What one message has taken: it counts once, by its id."""
+    """The usage of one message, counted once by its id."""
 
     id: str
     usage: Usage
@@ -72,7 +72,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The last word of a model: an answer, or that its provider says no."""
+    """The latest result of a model call: an answer, or a hindrance by its provider."""
 
     problem: str = ""
     detail: str = ""
@@ -108,11 +108,11 @@ class Reading:
             yield self.entry(kind, text, data, at)
 
     def at(self, told: Json) -> object:
-        """When it was, as the line says."""
+        """The line's own time."""
         return told.get("timestamp")
 
     def count(self, line: bytes) -> None:
-        """What a line tells of the usage, where its text is read elsewhere."""
+        """The usage in a line whose text is read from another source."""
         for _ in self._told(json_of(line) or {}):
             pass
 
@@ -120,7 +120,7 @@ class Reading:
         return Entry(at or now(), self._attempt, self._source, kind, self.clean(text), data or {})
 
     def clean(self, text: str, longest: int = LONGEST_TEXT) -> str:
-        """Bounded only after the secrets are out, so that a cut leaves no half of one."""
+        """Redact before truncating, so that a truncated secret is not missed."""
         kept = text if len(text) <= longest else text[: longest + self._redactor.longest + LONGEST_NAME]
         if not kept.isprintable():
             kept = _CONTROLS.sub("", _ESCAPES.sub("", kept))
@@ -139,7 +139,7 @@ class Reading:
     # --- the cases
 
     def _told(self, told: Json) -> Iterator[Told]:
-        """Cases: a step of an agent, of its user, of the system; what came of its tools; a header; anything else."""
+        """Cases: a step of the agent, its user, the system; results of tools; a header; anything else."""
         match told.get("type"):
             case "step":
                 yield from self._step(told)
@@ -153,7 +153,7 @@ class Reading:
 
     def _step(self, told: Json) -> Iterator[Told]:
         calls = [call for call in list_of(told.get("tool_calls")) if isinstance(call, dict)]
-        # mngr writes the source of an event over that of a step: then only its parts tell whose it is.
+        # mngr overwrites a step's source with the event's: then only the step's parts tell whose it is.
         is_agent = told.get("source") == "agent" or "model_name" in told or "metrics" in told or bool(calls)
         text = text_of(told.get("message"))
         if not is_agent:
@@ -192,7 +192,7 @@ class Reading:
         self.says_no(problem_in(text) if model == _SYNTHETIC else "", text)
 
     def says_no(self, problem: Problem, text: str = "") -> None:
-        """The last word is that its provider says no; or, without a problem, an answer."""
+        """Note the latest result: a hindrance, or without `problem` an answer."""
         detail = self._redactor.masked(_CONTROLS.sub(" ", text[:LONGEST_NAME]), Open()) if problem else ""
         self.word = Word(problem, detail)
 
@@ -216,7 +216,7 @@ def problem_in(text: str) -> Problem:
 
 
 def refusal_of(status: object, text: str) -> Problem:
-    """What the HTTP status of an answer means; where there is none, what its text says."""
+    """The hindrance for an HTTP status; without a status, for the error's text."""
     match status:
         case 402:
             return Hindrance.CREDIT
@@ -231,13 +231,13 @@ def refusal_of(status: object, text: str) -> Problem:
 
 
 def tokens_of(usage: Json, *keys: str) -> int:
-    """The sum of these; what is no number of tokens counts for nothing."""
+    """The sum of these fields; an invalid number counts as 0."""
     values = (usage.get(key) for key in keys)
     return sum(value for value in values if isinstance(value, int) and 0 <= value <= MOST_TOKENS)
 
 
 def json_of(line: bytes) -> Json | None:
-    """None where it is no table."""
+    """The JSON object in a line; None if it is not one."""
     try:
         told = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -258,7 +258,7 @@ def dict_of(value: object) -> Json:
 
 
 def shown(value: object, depth: int = 8) -> str:
-    """A text as it is, one in a table with its name; so that a secret is not hidden by JSON's escapes."""
+    """The texts in a JSON value, with the names of an object's fields; unescaped, so that redaction finds secrets."""
     match value:
         case str():
             return value

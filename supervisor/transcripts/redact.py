@@ -1,9 +1,8 @@
-"""Secrets, taken out of all that agents say before it is written anywhere.
+"""Masks secrets in agents' text before it is written anywhere.
 
-The values that the daemon itself knows are masked exactly; well-known kinds of tokens by their looks. What an agent
-says comes in entries, and a secret may be cut by their boundaries. So the end of an entry is remembered, and what is
-looked at is that and the next entry of the source together; and what may be the beginning of a secret at the end of
-an entry is masked at once, because an entry that is written can't be taken back.
+Secrets that the daemon knows are masked by value; well-known kinds of tokens by their pattern. A secret may span two
+entries. So the end of each entry is remembered and searched together with the next entry of its source; and whatever
+may be the beginning of a secret at the end of an entry is masked at once, because a written entry can't be changed.
 """
 
 import os
@@ -24,12 +23,12 @@ from supervisor.e2e.secrets import (
     secret_values,
 )
 
-#: So much of the beginning of a known secret is masked at the end of an entry.
+#: The shortest prefix of a known secret that is masked at the end of an entry.
 SHORTEST_START = 4
 LONGEST_CREDENTIAL = 64 * 1024
-#: A private key in pieces has no more of them.
+#: The limit of entries that one private key may span.
 LONGEST_BLOCK = 200
-#: So much of an entry is remembered, if no known secret is longer.
+#: How much of the end of an entry is remembered, unless a known secret is longer.
 REMEMBERED = 256
 
 type Span = tuple[int, int]
@@ -37,7 +36,7 @@ type Span = tuple[int, int]
 
 @dataclass(slots=True)
 class Open:
-    """What was last heard of a source: the end of an entry, and in how many more a private key may go on."""
+    """The state of one source: the end of its last entry, and in how many more entries a private key may continue."""
 
     tail: str = ""
     block: int = 0
@@ -47,12 +46,12 @@ class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: tuple[str, ...] = ()
         self._kinds = tuple((kind.start, kind.whole, kind.begun) for kind in KINDS)
-        #: how much of the end of an entry matters to the next
+        #: how much of the end of an entry is searched with the next
         self.longest = REMEMBERED
         self.learn(values)
 
     def learn(self, values: Iterable[str]) -> None:
-        """Each line of a value is a secret of its own."""
+        """Each line of a value is a secret in itself."""
         known = lines_of(values) | set(self._values)
         if len(known) != len(self._values):
             self._values = tuple(sorted(known, key=len, reverse=True))
@@ -62,7 +61,7 @@ class Redactor:
         self.learn(secret_values(*environments))
 
     def masked(self, text: str, left: Open) -> str:
-        """The text without secrets. `left` is of its source, and changes with it."""
+        """The text without secrets. `left` is the state of its source and is updated."""
         if left.block:
             found = BLOCK_ENDS.search(text)
             left.block, left.tail = 0 if found else left.block - 1, ""
@@ -97,7 +96,7 @@ class Redactor:
 
 
 def _begun(text: str, value: str) -> int | None:
-    """Where the beginning of a secret stands at the end of a text."""
+    """The position of the beginning of `value` at the end of the text."""
     at = text.find(value[:SHORTEST_START], max(0, len(text) - len(value) + 1))
     while at >= 0:
         if value.startswith(text[at:]):
@@ -107,7 +106,7 @@ def _begun(text: str, value: str) -> int | None:
 
 
 def _without(text: str, begin: int, spans: list[Span]) -> str:
-    """What follows `begin`, with a mask for each stretch of secrets."""
+    """The text from `begin`, with each run of secrets masked."""
     parts: list[str] = []
     for start, end in spans:
         if end <= begin:
@@ -119,7 +118,7 @@ def _without(text: str, begin: int, spans: list[Span]) -> str:
 
 
 def credential_values(directory: Path | None) -> Iterator[str]:
-    """The content of each of the service's credential files."""
+    """The contents of the service's credential files."""
     for path in sorted(directory.iterdir()) if directory is not None and directory.is_dir() else ():
         try:
             if stat.S_ISREG(path.stat().st_mode):

@@ -1,7 +1,7 @@
-"""New lines of files that others append to, replace, cut short, or make of something that is no file at all.
+"""Tails files that agents may append to, replace, truncate, or replace by something that is not a file.
 
-What is remembered of a file is its inode and an offset, and nothing else is kept between two looks: a line whose end
-is not there yet is read again. One that never ends is skipped, and said to be.
+Only the inode and an offset of a file are remembered: a line without its newline is read again the next time. A line
+that is too long is skipped, and noted.
 """
 
 import os
@@ -13,16 +13,16 @@ from pathlib import Path
 
 CHUNK = 2**20
 LONGEST_LINE = 8 * 2**20
-#: An agent can make as many directories as it likes; so many event files are read.
+#: The limit of event files that are read: an agent can create any number.
 MOST_SOURCES, DEEPEST = 64, 3
 EVENTS = "events.jsonl"
-#: of the end of a transcript: whether a turn is going on is seen in there
+#: how much of the end of a transcript is read to see whether a turn is in progress
 LAST_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a file is read."""
+    """How far a file was read."""
 
     inode: int = 0
     offset: int = 0
@@ -34,7 +34,7 @@ class Mark:
 class Piece:
     mark: Mark
     lines: tuple[bytes, ...] = ()
-    #: what happened to the file, for the log
+    #: a note for the log on what happened to the file
     note: str = ""
     #: there is more to read now
     more: bool = False
@@ -71,7 +71,7 @@ def sources(folder: Path) -> list[Source]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int | None]:
-    """A regular file; None for what is none: a link to elsewhere, a pipe that would never answer."""
+    """Open a regular file; None for anything else, such as a symbolic link, or a pipe that would block."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -84,7 +84,7 @@ def _opened(path: Path) -> Iterator[int | None]:
 
 
 def read(path: Path, mark: Mark, *, last: bool = False) -> Piece:
-    """What is new since `mark`; with `last`, also a line that has no end."""
+    """The lines after `mark`; with `last`, also an unfinished last line."""
     with _opened(path) as file:
         if file is None:
             return Piece(mark)
@@ -92,14 +92,14 @@ def read(path: Path, mark: Mark, *, last: bool = False) -> Piece:
         if mark.inode and known.st_ino != mark.inode:
             return _rotated(path, mark) or Piece(Mark(known.st_ino), more=True)
         if known.st_size < mark.offset:
-            return Piece(Mark(known.st_ino), note="the file was cut short, and is read from its start", more=True)
+            return Piece(Mark(known.st_ino), note="the file was truncated; reading from its start", more=True)
         if known.st_size == mark.offset:
             return Piece(mark)
         return _read(file, replace(mark, inode=known.st_ino), known.st_size, last)
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """All lines of a file that nobody writes to any more."""
+    """All lines of a file that is no longer written to."""
     mark, more = Mark(), True
     while more:
         piece = read(path, mark, last=True)
@@ -108,7 +108,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def end_of(path: Path) -> tuple[bytes, bool]:
-    """The last of a file, and whether that is all of it."""
+    """The end of a file, and whether that is the whole file."""
     with _opened(path) as file:
         if file is None:
             return b"", True
@@ -117,7 +117,7 @@ def end_of(path: Path) -> tuple[bytes, bool]:
 
 
 def _rotated(path: Path, mark: Mark) -> Piece | None:
-    """The rest of a file that has another name now."""
+    """The rest of a file that was renamed."""
     for sibling in sorted(path.parent.glob(f"{EVENTS}*"))[:MOST_SOURCES]:
         with _opened(sibling) as file:
             if file is not None and (known := os.fstat(file)).st_ino == mark.inode and known.st_size > mark.offset:
@@ -135,7 +135,7 @@ def _read(file: int, mark: Mark, size: int, last: bool) -> Piece:
         return Piece(replace(mark, offset=mark.offset + at if at else end, skips=not at), more=end < size or bool(at))
     whole = data.rfind(b"\n") + 1
     if not whole and len(data) >= LONGEST_LINE:
-        note = f"a line of more than {LONGEST_LINE} bytes is left out"
+        note = f"a line of more than {LONGEST_LINE} bytes was skipped"
         return Piece(replace(mark, offset=end, skips=True), note=note, more=True)
     if last and end == size:
         whole = len(data)

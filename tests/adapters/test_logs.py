@@ -42,7 +42,7 @@ def test_a_file_that_was_cut_short_is_read_from_its_start(tmp_path: Path) -> Non
     box.write("a long first line", "two")
     box.rounds()
     box.file().write_text("three\n")
-    assert box.texts() == ["a long first line", "two", "the file was cut short, and is read from its start", "three"]
+    assert box.texts() == ["a long first line", "two", "the file was truncated; reading from its start", "three"]
 
 
 def test_a_line_without_an_end_is_skipped_and_said_to_be(tmp_path: Path) -> None:
@@ -51,9 +51,9 @@ def test_a_line_without_an_end_is_skipped_and_said_to_be(tmp_path: Path) -> None
     box.write("x" * (tail.LONGEST_LINE + 3 * tail.CHUNK))
     box.write("two")
     texts = box.texts()
-    assert texts[0] == "one" and texts[2] == "two" and "left out" in texts[1]  # noqa: PT018
+    assert texts[0] == "one" and texts[2] == "two" and "was skipped" in texts[1]  # noqa: PT018
     box.write("y" * tail.LONGEST_LINE, end="")
-    assert "left out" in box.texts()[-1]
+    assert "was skipped" in box.texts()[-1]
 
 
 def test_a_long_line_is_read_and_bounded(tmp_path: Path) -> None:
