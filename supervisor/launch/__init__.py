@@ -1,1 +1,1 @@
-"""What mngr is asked for on behalf of an attempt: the agent contract, its prompt and its command."""
+"""Builds the order for an attempt's agent: the agent contract, its prompt and its command."""

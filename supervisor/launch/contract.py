@@ -1,6 +1,6 @@
-"""The agent contract: who an agent is, the command that runs its test, and the reporter that each run loads. Pure.
+"""The agent contract: an agent's identity, the command that runs its test, and the reporter of each run. Pure.
 
-Of pytest's arguments, some choose tests: a job names its own, and of a file that is run none may be left out.
+pytest arguments that select tests are dropped: a job names its own test, and a file must be run completely.
 """
 
 import shlex
@@ -11,21 +11,21 @@ from supervisor.adapters.layout import PUBLISH
 from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.job import INTEGRATOR
 
-#: the plugin of pytest that reports to the daemon
+#: the pytest plugin that reports to the daemon
 REPORTER = "supervisor_reports"
 REPORTER_FILES = ("__init__.py", "telling.py", "watching.py")
 PYTHON_PATH = "PYTHONPATH"
 
-#: A test that speaks to tmux speaks to no server that agents live in, unless it looks for it.
+#: Keeps a test that uses tmux from reaching the agents' tmux server by accident.
 NO_TMUX = "env -u TMUX -u TMUX_PANE"
 
-#: arguments that choose by a rule, and take a value
+#: options with a value that select tests by a rule
 _RULES = {"-k", "-m", "--deselect", "--ignore", "--ignore-glob"}
-#: what was seen last time, or how many fail, decides which tests are run
+#: options that select tests by earlier results, or stop after failures
 _ORDERS = {"--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first", "--sw", "--stepwise"}
 _ORDERS |= {"--sw-skip", "--stepwise-skip", "--sw-reset", "--stepwise-reset", "-x", "--exitfirst"}
 _ORDERS_WITH_VALUE = {"--lfnf", "--last-failed-no-failures", "--maxfail"}
-#: flags of pytest's own and of its usual plugins that take no value: what follows them is a path
+#: flags of pytest and its usual plugins that take no value: a word after them is a path
 _FLAGS = {"-v", "-q", "-s", "-l", "-x", "-h", "-V", "--verbose", "--quiet", "--showlocals", "--no-header", "--co"}
 _FLAGS |= {"--no-summary", "--strict-markers", "--strict-config", "--strict", "--no-cov", "--collect-only", "--pdb"}
 _FLAGS |= {"--doctest-modules", "--full-trace", "--runxfail", "--cache-clear", "--pyargs", "--noconftest"}
@@ -35,7 +35,7 @@ type _Kind = Literal["rule", "order", "path", "other"]
 
 
 def contract(batch: Batch, job: int, attempt: int, run: str) -> dict[str, str]:
-    """What an agent finds in its environment, beside the paths in its own state directory."""
+    """The agent's environment variables, except for the paths in its state directory."""
     return {
         "SUPERVISOR_BATCH": batch.id,
         "SUPERVISOR_JOB": batch.job_id(job),
@@ -49,7 +49,7 @@ def contract(batch: Batch, job: int, attempt: int, run: str) -> dict[str, str]:
 
 
 def reporting(own: Mapping[str, str], plugins: str, socket: str) -> dict[str, str]:
-    """What loads our reporter into each pytest: in an agent's, where nobody listens, as in those that verify."""
+    """The variables that load our reporter into every pytest; in an agent's run, nothing listens to it."""
     return {
         PYTHON_PATH: ":".join(filter(None, [plugins, own.get(PYTHON_PATH)])),
         "PYTEST_PLUGINS": ",".join(filter(None, [REPORTER, own.get("PYTEST_PLUGINS")])),
@@ -64,8 +64,8 @@ def role_of(batch: Batch, job: int) -> Role:
 
 
 def run_command(profile: Profile, *tests: str, times: int = 1, whole: bool = False) -> str:
-    """The exact command that runs a case within its time, or several within `times` as much; `timeout` works whatever
-    plugins the target has. `whole`: all of these files, whatever was selected of them at submit."""
+    """The exact command that runs a case within its timeout, or several within `times` that. It uses `timeout`, which
+    works with any plugins of the target. `whole`: run these files completely, whatever was selected at submit."""
     limit = f"{profile.test_timeout_seconds * times:g}"
     args = [*without_selection(profile.pytest_args), "--maxfail=0"] if whole else without_paths(profile.pytest_args)
     command = shlex.join(["timeout", "-k", "5", limit, *profile.pytest, *args, *tests])
@@ -73,7 +73,7 @@ def run_command(profile: Profile, *tests: str, times: int = 1, whole: bool = Fal
 
 
 def _python_path(profile: Profile) -> str:
-    """As the shell reads it, below the folder that the command is run in."""
+    """PYTHONPATH for the shell, relative to the folder that the command runs in."""
     if not profile.python_path:
         return ""
     folders = ":".join(
@@ -88,12 +88,12 @@ class _Argument(NamedTuple):
 
 
 def without_paths(args: Sequence[str]) -> list[str]:
-    """Without what names tests, and without what would run a part of those that are named."""
+    """pytest's arguments without paths of tests, and without options that would deselect some of the named tests."""
     return [word for each in _arguments(args) if each.kind in ("rule", "other") for word in each.words]
 
 
 def without_selection(args: Sequence[str]) -> list[str]:
-    """Without all that would leave a test out."""
+    """pytest's arguments without anything that would leave a test out."""
     return [word for each in _arguments(args) if each.kind == "other" for word in each.words]
 
 
@@ -122,7 +122,7 @@ def _long(word: str, rest: list[str]) -> _Argument:
 
 
 def _short(word: str, rest: list[str]) -> Iterator[_Argument]:
-    """Letters may stand together, as in `-xvk one`: the first that takes a value takes what follows."""
+    """Short options may be combined, as in `-xvk one`: the first that takes a value takes the rest."""
     for place, letter in enumerate(word[1:], 1):
         if letter not in _SHORT_WITH_VALUE:
             yield _Argument("order" if letter == "x" else "other", (f"-{letter}",))

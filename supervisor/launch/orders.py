@@ -1,4 +1,4 @@
-"""What mngr is asked for on behalf of an attempt: the agent contract, as environment, files and a branch."""
+"""Builds the order for an attempt's agent: the agent contract as environment, files and a branch."""
 
 import os
 from collections.abc import Callable
@@ -38,21 +38,21 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import INTEGRATOR
 from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, AgentOrder, Place
 
-#: The branch of a batch's source checkout that its agents start from.
+#: The branch of a batch's source checkout that agents start from.
 BASE_BRANCH = "base"
 
 CREDENTIAL = "credential:"
 
 DEFAULT_TMPDIR = "/tmp"
 
-#: Added when the machine where the agent runs has no git identity.
+#: Sets a git identity if the agent's machine has none.
 IDENTITY = (
     "git config user.name >/dev/null || git config user.name 'agent-supervisor'",
     "git config user.email >/dev/null || git config user.email 'agent-supervisor@localhost'",
 )
 
 
-#: writes what the publish tool judges work by: for a profile and a test, the rules and what they are to know
+#: writes the policy that the publish tool checks work against: its rules and data for a profile and a test
 type Advise = Callable[[Profile, str, Path, Path], None]
 
 
@@ -109,7 +109,7 @@ class ContractOrders:
         return {"TMPDIR": temporary, **contract(batch, key.job, key.attempt, self._run(batch, key.job))}
 
     def _source(self, batch: Batch, job: int) -> Path:
-        """An integrator's agent starts from the machine's branch."""
+        """The integrator starts from the branch that was merged without an agent."""
         return (
             self._layout.batch(batch.id) / "source"
             if job != INTEGRATOR
@@ -125,7 +125,7 @@ class ContractOrders:
         return str(asked["run"])
 
     def _extra(self, profile: Profile, job: int) -> dict[str, str]:
-        """What may push goes to the integrator's agent, and to no other."""
+        """`integrator_env`, which may allow a push, goes to the integrator only."""
         env = {**profile.env, **profile.integrator_env} if job == INTEGRATOR else profile.env
         return {name: self._value(name, value) for name, value in env.items()}
 
@@ -134,14 +134,14 @@ class ContractOrders:
             return value
         credential = value.removeprefix(CREDENTIAL)
         if self._credentials is None or "/" in credential:
-            raise Misconfigured(f"{name} wants the credential {credential}, and there is no directory of credentials")
+            raise Misconfigured(f"{name} needs the credential {credential}, but there is no directory of credentials")
         try:
             return (self._credentials / credential).read_text().rstrip("\n")
         except OSError as error:
-            raise Misconfigured(f"{name} wants the credential {credential}: {error.strerror}") from error
+            raise Misconfigured(f"{name} needs the credential {credential}: {error.strerror}") from error
 
     def _pages(self, batch: Batch, attempt: Attempt) -> dict[str, Path]:
-        """The prompt, and for a writer or an integrator its task beside it."""
+        """The prompt, and the task file of a writer or an integrator."""
         folder, job = self._layout.attempt(attempt.key), attempt.key.job
         folder.mkdir(parents=True, exist_ok=True)
         prompt, task = folder / "prompt.md", folder / Path(TASK).name
@@ -156,14 +156,14 @@ class ContractOrders:
         return {PROMPT: prompt, TASK: task}
 
     def _advice(self, batch: Batch, job: int, folder: Path) -> dict[str, Path]:
-        """What the publish tool judges work by, before the daemon does."""
+        """The policy that the publish tool checks work against before the daemon does."""
         rules, settings = self._layout.state_dir / "policy.pyz", folder / Path(POLICY_SETTINGS).name
         self._advise(batch.profile, batch.job(job).test, rules, settings)
         return {POLICY: rules, POLICY_SETTINGS: settings}
 
 
 def _run(batch: Batch, job: int) -> str:
-    """What an agent runs its test by. A writer's tests may be still to come: it adds their names; a seed has none."""
+    """The command that runs the agent's test. A writer appends the names of new tests; a seed has no test."""
     if batch.role != "writer":
         return run_command(batch.profile, batch.tests[job - 1], times=batch.cases_of(job))
     task = msgspec.json.decode(batch.tasks[job - 1], type=Task)

@@ -1,8 +1,8 @@
-"""What agents are told: templates, shipped or a profile's own, filled in for one attempt and kept with it.
+"""Renders agents' prompts from templates, shipped or a profile's own, for one attempt.
 
-A profile's folder goes before the shipped templates, and one of its own may extend the shipped one of its name. The
-values are hostile: they are never read as templates; `code` and `fenced` keep them in their place, and `word` keeps
-only letters.
+A profile's folder takes precedence over the shipped templates, and its template may extend the shipped one of the
+same name. Values are hostile: they are never parsed as templates; `code` and `fenced` quote them, and `word` removes
+unsafe characters.
 """
 
 import re
@@ -25,21 +25,21 @@ _PREFIX = "shipped"
 
 class _Environment(ImmutableSandboxedEnvironment):
     def join_path(self, template: str, parent: str) -> str:
-        """A template that extends its own name means the shipped one."""
+        """A template that extends its own name extends the shipped one."""
         return f"{_PREFIX}/{template}" if template == parent else template
 
 
 def render(role: Role, values: Mapping[str, object], folder: str = "") -> str:
-    """The prompt of a role; `folder` has templates that go before the shipped ones."""
+    """The prompt of a role; templates in `folder` take precedence over the shipped ones."""
     if folder and not Path(folder).is_dir():
-        raise Misconfigured(f"there is no folder of prompts {folder}", hint="correct `prompts` in the profile")
+        raise Misconfigured(f"there is no folder of prompts {folder}", hint="fix `prompts` in the profile")
     try:
         return _environment(folder).get_template(f"{role}.md.j2").render(values)
     except (TemplateError, TypeError, ArithmeticError) as error:
         where = f" of {folder}" if folder else ""
         raise Misconfigured(
             f"the prompt template {role}.md.j2{where} can't be used: {error}",
-            hint="docs/prompts.md says what templates are given; supervisor/agents/prompts has the shipped ones",
+            hint="see docs/prompts.md for the variables, and supervisor/agents/prompts for the shipped templates",
         ) from error
 
 
@@ -60,7 +60,7 @@ def _environment(folder: str) -> _Environment:
 
 
 def values_of(batch: Batch, attempt: Attempt, run: str) -> dict[str, Any]:
-    """What a template can use."""
+    """The variables of a template."""
     profile, cases = batch.profile, batch.cases_of(attempt.key.job)
     return {
         "batch": batch.id,
@@ -84,19 +84,19 @@ def _fence(text: str, least: int) -> str:
 
 
 def code(value: object) -> str:
-    """A value as Markdown code within a line, whatever is in it."""
+    """A value as inline Markdown code, whatever it contains."""
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
     ticks = _fence(text, 1)
     return f"{ticks} {text} {ticks}" if text[:1] == "`" or text[-1:] == "`" else f"{ticks}{text}{ticks}"
 
 
 def fenced(value: object, language: str = "") -> str:
-    """A value as a block of code that nothing in it can end."""
+    """A value as a code block that its content can't close."""
     text = str(value)
     ticks = _fence(text, 3)
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
 def word(value: object) -> str:
-    """Of a value, what may stand within a command or a JSON text."""
+    """The characters of a value that are safe within a command or a JSON text."""
     return re.sub(r"[^A-Za-z0-9._-]", "", str(value))
