@@ -1,7 +1,7 @@
-"""The whole story in a few minutes, with no key and no model: `supervisorctl demo`, or `make demo`.
+"""A complete run in a few minutes, without an API key or a model: `supervisorctl demo`, or `make demo`.
 
-A daemon of its own in a directory of its own works on the rehearsal target, through the real mngr, tmux and git, and
-by the same commands that a person types. At the end nothing is left: no agent, no tmux server, no process, no file.
+A separate daemon in a temporary directory works on the rehearsal target, with the real mngr, tmux and git, and with
+the same commands that a user types. It leaves nothing behind: no agent, no tmux server, no process, no file.
 """
 
 import json
@@ -50,16 +50,16 @@ test_timeout_seconds = 30
 #: What each outcome means, in the order of the summary.
 MEANINGS = {
     "fixed": "failed before; an agent changed the code, the test or the tutorial, and it passes now",
-    "improved": "passed before and is truer now",
-    "clean": "nothing to do, and nothing was done",
-    "blocked": "something beyond the agent's reach is missing, and it said so",
+    "improved": "passed before; an agent strengthened its assertions",
+    "clean": "there was nothing to improve",
+    "blocked": "the agent reported that it needs something from a person",
     "failed": "the agent gave up, or what it claimed did not hold",
     "timed-out": "not done within its time; what it had was rescued",
-    "stalled": "its agents did nothing for too long",
-    "lost": "its agents died; what they had committed or not was rescued",
-    "cancelled": "a person called it off",
+    "stalled": "its agents showed no activity for too long",
+    "lost": "its agents died; their work was rescued, committed or not",
+    "cancelled": "a person cancelled it",
 }
-#: Called off as soon as it is submitted: a newcomer sees that, too.
+#: Cancelled as soon as it is submitted, to show that outcome, too.
 CALLED_OFF = "test_move_what_is_not_there_is_refused"
 
 
@@ -70,7 +70,7 @@ def main(tests: Sequence[str] = ()) -> int:
         raise Refused(f"the demo needs {', '.join(missing)} on PATH", hint=hint)
     started = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # to clear up, as after Ctrl-C
-    # A socket's path may not be long, so not under just any TMPDIR.
+    # Not under TMPDIR: the path of a socket must be short.
     folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir="/tmp"))
     try:
         return _told(folder, started, tests or ALL)
@@ -84,9 +84,9 @@ def _told(folder: Path, started: float, tests: Sequence[str]) -> int:
     config = folder / "config.toml"
     config.write_text(CONFIG.format(folder=folder, slots=SLOTS, python=sys.executable))
     _say(
-        "A rehearsal: `pantry`, a small tool with a tutorial and 44 end-to-end tests, half of them in trouble.",
-        "Each test gets an agent of its own, through the real mngr. No model is used, and no key: the rehearsal",
-        "agent is a script that knows the seeded faults and obeys the same contract that a coding agent would.",
+        "A rehearsal: `pantry`, a small tool with a tutorial and 44 end-to-end tests, half of them with a defect.",
+        "Each test gets its own agent, through the real mngr. No model and no API key are used: the rehearsal",
+        "agent is a script that knows the seeded defects and follows the same contract as a coding agent.",
     )
     with _daemon(folder, config):
         batch = json.loads(_run(folder, "submit", *tests, "--json", show=f"submit {' '.join(tests)}"))
@@ -136,7 +136,7 @@ def _daemon(folder: Path, config: Path) -> Iterator[None]:
 
 
 def _beside(command: str) -> str:
-    """Of the same installation as this one, whatever else is on PATH."""
+    """The command of this installation, whatever else is on PATH."""
     return str(Path(sys.executable).with_name(command))
 
 
@@ -147,14 +147,14 @@ def _run(folder: Path, *words: str, show: str | None = None, quiet: bool = True)
     command = [_beside("supervisorctl"), "--socket", str(folder / "ctl.sock"), *words]
     stdout = subprocess.PIPE if quiet else None
     done = subprocess.run(command, cwd=folder / "pantry", stdout=stdout, text=True, check=False)
-    if done.returncode not in (0, 1):  # 1: it ran, and some jobs failed, as they are meant to
+    if done.returncode not in (0, 1):  # 1: some jobs failed, as intended
         raise SystemExit(f"supervisorctl {words[0]} ended with {done.returncode}: {done.stdout or ''}")
     return done.stdout or ""
 
 
 def _sum_up(status: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], seconds: float) -> None:
     print()
-    _say(f"What came of {status['jobs']['total']} tests in {seconds:.0f} seconds, by {SLOTS} agents at a time:")
+    _say(f"Results of {status['jobs']['total']} tests in {seconds:.0f} seconds, with {SLOTS} agents at a time:")
     names = {str(job["outcome"]): str(job["test"]).rpartition("::")[2] for job in jobs}
     for outcome, meaning in MEANINGS.items():
         print(f"  {status['outcomes'].get(outcome, 0):>3}  {outcome:<10} {meaning}")
@@ -164,17 +164,17 @@ def _sum_up(status: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], second
 
 
 def _show_branch(repo: Path, status: Mapping[str, Any]) -> None:
-    """The one thing that a person is to look at."""
+    """Show the branch, which is what a person reviews."""
     if branch := status["branch"]:
         _say(
-            "Their work, proved again and put together, is one branch to review. Changes to tests and tutorial are",
-            "one commit, each fix of the tool another. Fixes that conflicted were resolved by one more agent.",
+            "Their verified work is on one branch to review. Changes to tests and tutorial are",
+            "one commit, and each fix of the tool is another. One more agent resolved fixes that conflicted.",
             f"$ git log --oneline {branch}",
         )
         log = ["git", "-C", str(repo), "log", "--oneline", "--reverse", f"HEAD..{branch}"]
         print(subprocess.run(log, stdout=subprocess.PIPE, text=True, check=True).stdout)
     _say(
-        'No model was used: the agents were scripts. With `agent = "claude"` the same commands run the real one.',
+        'No model was used: the agents were scripts. With `agent = "claude"` the same commands run real agents.',
         "Next: `supervisorctl submit --help`, in a repository of yours.",
     )
 

@@ -1,4 +1,4 @@
-"""Repositories to measure with: as many passing tests as wanted, each of them trivial."""
+"""Generates repositories for benchmarks, with any number of trivial passing tests."""
 
 from pathlib import Path
 
