@@ -1,7 +1,7 @@
-"""Tests for command-line tools made from a tutorial: run commands, check what they say, record what is seen.
+"""End-to-end tests of command-line tools, made from a tutorial: run commands, check their output, record terminals.
 
-Stands alone: imports nothing else of this project, so a target repository can use it as a pytest plugin. Tests take
-the `e2e` fixture and `from supervisor.e2e import expect`; the rest is imported when it is first asked for.
+Independent: imports nothing else of this project, so a target repository can use it as a pytest plugin. Tests use
+the `e2e` fixture and `from supervisor.e2e import expect`; everything else is imported lazily.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The time a test has: every deadline of ours fires before pytest-timeout's, which would leave processes behind."""
+"""A test's time budget: all our deadlines expire before pytest-timeout's, which would leave processes behind."""
 
 import os
 import time
@@ -11,7 +11,7 @@ _SMALLEST_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What is left of a test's time limit, less a reserve to end processes and write results."""
+    """The time left of a test's limit, minus a reserve to end processes and write results."""
 
     started: float
     limit: float | None = None
@@ -33,7 +33,7 @@ class Budget:
 
 
 def limit_of(item: pytest.Item) -> float | None:
-    """The limit that pytest-timeout puts on a test: its marker, the command line, the environment, the file."""
+    """The limit that pytest-timeout sets for a test: by marker, command line, environment, or configuration file."""
     config = item.config
     if not config.pluginmanager.hasplugin("timeout"):
         return None

@@ -1,7 +1,8 @@
 """Recordings of terminals: asciicast files, version 3 or 2, written event by event and read back.
 
-Every event is one system call, so a recording can be watched up to the moment its writer was killed. Secrets are
-taken out across events. Version 3 counts time from the event before, version 2 from the start, and has no exit.
+Every event is written by one system call, so a recording is readable up to the moment its writer was killed. Secrets
+are masked even if they span events. Version 3 has times relative to the previous event; version 2 has times since the
+start, and no exit event.
 """
 
 import json
@@ -16,14 +17,14 @@ from supervisor.e2e.ptys import Size
 from supervisor.e2e.redact import Redactor
 
 SIZE_LIMIT = 32 * 1024 * 1024
-_STARTED_AT = "E2E_STARTED_AT"  # in the header's `env`, the one place for what the format does not know
+_STARTED_AT = "E2E_STARTED_AT"  # in the header's `env`, the only place for custom fields
 
 type Code = Literal["o", "i", "r", "m", "x"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened at `time` seconds from the start: output, input, resize, marker or exit."""
+    """An event at `time` seconds since the start: output, input, resize, marker or exit."""
 
     time: float
     code: str
@@ -32,7 +33,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A recording, whichever version it was written in."""
+    """A recording of either version."""
 
     size: Size
     started_at: float
@@ -45,7 +46,7 @@ class Cast:
 
 
 def new_path(directory: Path, name: str) -> Path:
-    """Reserve a file for a recording: a second one of the same name gets a number, never the first one's place."""
+    """Reserve a file for a recording: a second one of the same name gets a number instead of overwriting it."""
     number = 1
     while True:
         path = directory / (f"{name}.cast" if number == 1 else f"{name}-{number}.cast")
@@ -58,7 +59,7 @@ def new_path(directory: Path, name: str) -> Path:
 
 
 class CastFile:
-    """Writes one recording. Times are taken when a method is called."""
+    """Writes one recording. The time of an event is that of the method call."""
 
     def __init__(self, path: Path, size: Size, title: str, redactor: Redactor, version: int = 3) -> None:
         self.path = path
@@ -122,11 +123,11 @@ def _header(size: Size, title: str, version: int) -> dict[str, object]:
 
 
 class NotACast(ValueError):
-    """The file's first line is not the header of an asciicast."""
+    """The file does not begin with an asciicast header."""
 
 
 def read(path: Path) -> Cast:
-    """Read a recording of version 2 or 3; a last line that was cut off by a kill is left out."""
+    """Read a recording of version 2 or 3; a partial last line, as after a kill, is ignored."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         header = _json(file.readline())
         if not isinstance(header, dict) or header.get("version") not in (2, 3):
@@ -149,7 +150,7 @@ def _events(lines: Iterator[str], is_relative: bool) -> Iterator[Event]:
 
 
 def _json(line: str) -> Any:
-    """The value of a line, None for what is not JSON: asciicast allows comments, and a kill tears lines."""
+    """The JSON value of a line; None if it is not JSON: a comment, or a partial line after a kill."""
     try:
         return json.loads(line)
     except ValueError:

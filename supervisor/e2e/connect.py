@@ -1,9 +1,9 @@
-"""mngr's `connect_command` in tests: instead of attaching a person, record what a person would see.
+"""mngr's `connect_command` in tests: records what a user would see, instead of attaching the user's terminal.
 
 mngr runs it where `mngr create` or `mngr connect` would attach, with the agent's name in the environment, and waits
-for it; so it starts a recorder in the background and ends. The recorder is asciinema 3 where that is installed, else
-our own, and it says which. It attaches by `mngr conn`, outlives the command that started it, and is ended, with the
-recording complete, when the test ends.
+for it; so it starts a recorder in the background and exits. The recorder is asciinema 3 if that is installed, else
+our own; it prints which. It attaches with `mngr conn`, outlives the command that started it, and is stopped when the
+test ends, which completes the recording.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 def _start(environment: Mapping[str, str]) -> int:
     agent, directory = environment.get(_AGENT, ""), environment.get(DIRECTORY, "")
     if not (agent and directory and Path(directory).is_dir()):
-        _say(f"nothing is recorded: {_AGENT} and {DIRECTORY} must say which agent, and to which directory")
+        _say(f"nothing is recorded: {_AGENT} must name the agent and {DIRECTORY} the directory")
         return 2
     path = new_path(Path(directory), re.sub(r"[^A-Za-z0-9_.-]", "-", agent).lstrip(".-") or "agent")
     command = f"mngr conn {shlex.quote(agent)}"
@@ -67,7 +67,7 @@ def _start(environment: Mapping[str, str]) -> int:
 
 
 def _asciinema(path: Path, command: str) -> list[str] | None:
-    """The command line of an asciinema that can record without a terminal: version 3 and later."""
+    """The command line of asciinema 3 or later, which can record without a terminal."""
     program = shutil.which("asciinema")
     if program is None:
         return None
@@ -90,7 +90,7 @@ def _say(text: str) -> None:
 # --- the built-in recorder ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Unlogged:
-    """A command whose only story is its recording."""
+    """The log of a command that is only recorded."""
 
     number: int = 0
 
@@ -102,7 +102,7 @@ class _Unlogged:
 
 
 def _record(path: Path, command: str) -> int:
-    """Record until the program ends or this process is told to; then the recording has its exit event."""
+    """Record until the program ends or this process is terminated; then write the exit event."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     size = Size(COLUMNS, LINES)

@@ -1,4 +1,4 @@
-"""The environment of a command under test: made from nothing, so that it is the same everywhere."""
+"""The environment of a command under test: built from scratch, so that it is the same on every machine."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# What a command needs of this machine to find its tools; everything else is fixed below.
+# What a command needs from this machine to find its tools; everything else is fixed below.
 INHERITED = ("PATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR")
 COLUMNS, LINES = 120, 40
 
@@ -46,12 +46,12 @@ class Home:
         for parent, names, _ in os.walk(self.root):
             for directory in (Path(parent, name) for name in names):
                 if not directory.is_symlink():
-                    directory.chmod(0o700)  # a test may have taken its own rights away
+                    directory.chmod(0o700)  # a test may have removed its own permissions
         shutil.rmtree(self.root, ignore_errors=True)
 
 
 def environment(home: Home, extra_names: Iterable[str] = ()) -> dict[str, str]:
-    """Nothing of the developer's environment but the names of INHERITED and `extra_names`."""
+    """The variables of a command: from the developer's environment only INHERITED and `extra_names`."""
     inherited = {name: os.environ[name] for name in (*INHERITED, *extra_names) if name in os.environ}
     return inherited | {
         "PATH": _with_own_programs(inherited.get("PATH", os.defpath)),
@@ -84,6 +84,6 @@ def environment(home: Home, extra_names: Iterable[str] = ()) -> dict[str, str]:
 
 
 def _with_own_programs(path: str) -> str:
-    """A tool that is installed beside pytest is found also where its environment is not activated."""
+    """Put pytest's own bin directory on PATH, so that tools installed there are found without activation."""
     own = sysconfig.get_path("scripts")
     return path if own in path.split(os.pathsep) else f"{own}{os.pathsep}{path}"

@@ -1,4 +1,4 @@
-"""The transcript's twin for tools: one JSON object per line, with the time of each piece of output."""
+"""The transcript as JSON lines for programs, with the time of each piece of output."""
 
 import json
 import os
@@ -13,7 +13,7 @@ class EventFile:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def write(self, event: str, number: int, /, **data: object) -> None:
-        """Append one event in one system call, so that threads and a killed worker never tear a line."""
+        """Append one event in one system call, so that neither threads nor a kill leave a partial line."""
         line = json.dumps({"event": event, "command": number} | data, default=str) + "\n"
         if self._fd >= 0:
             os.write(self._fd, line.encode())

@@ -1,6 +1,6 @@
-"""`expect(…)`: what a test claims about a command's result, a text, a JSON document, a screen or a file.
+"""`expect(…)`: assertions about a command's result, a text, a JSON document, a screen or a file.
 
-Every claim returns the expectation, so claims chain; `.not_` negates the next one; `.eventually()` asks again until
+Every assertion returns the expectation, so they chain; `.not_` negates the next one; `.eventually()` retries until
 they hold, for a function, a result (its command is run again), a spawned command, a screen or a file.
 """
 
@@ -15,27 +15,27 @@ from supervisor.e2e import jsonpath, polling, subjects
 from supervisor.e2e.polling import Poll
 from supervisor.e2e.result import CommandResult
 
-__tracebackhide__ = True  # a failure shows the line of the test, not ours
+__tracebackhide__ = True  # a failure shows the test's line, not ours
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Claims about one subject, which is asked for anew for each claim."""
+    """Assertions about one subject, which is evaluated again for each."""
 
     _subject: Callable[[], object]
     _name: str
-    _fresh: Callable[[], object] | None = None  # how to ask again; None when the answer can never change
+    _fresh: Callable[[], object] | None = None  # evaluates the subject again; None if it never changes
     _is_negated: bool = False
     _poll: Poll | None = None
 
     # --- how --------------------------------------------------------------------------------------------------
     @property
     def not_(self) -> Self:
-        """The next claim must not hold."""
+        """Negate the next assertion."""
         return replace(self, _is_negated=not self._is_negated)
 
     def eventually(self, timeout: float = 10.0, interval: float = 0.1) -> Self:
-        """The claims that follow must come true within `timeout` seconds."""
+        """Retry each of the following assertions until it holds, for up to `timeout` seconds."""
         if self._fresh is None:
             raise TypeError(
                 f"{self._name} can never change: expect a function, such as lambda: path.readsubjects.text()"
@@ -74,7 +74,7 @@ class Expectation:
         return self._claim("to succeed", lambda s: subjects.result(s, "to_succeed").exit_code == 0, subjects.story)
 
     def to_fail(self) -> Self:
-        """With any exit code; but a command that had to be ended has not failed, it has not finished."""
+        """It exited with a non-zero code; a command that timed out does not count as failed."""
         return self._claim("to fail", lambda s: subjects.has_failed(subjects.result(s, "to_fail")), subjects.story)
 
     def to_have_exit_code(self, code: int) -> Self:
@@ -102,7 +102,7 @@ class Expectation:
 
     # --- claims about text, and about values of JSON ----------------------------------------------------------
     def to_contain(self, *parts: object) -> Self:
-        """Each of the parts: in text a piece of it, in a list an element, in an object a name."""
+        """Contains each part: a substring of a text, an element of a list, a name of an object."""
         for part in parts:
             self._claim_contains(part)
         return replace(self, _is_negated=False)
@@ -115,7 +115,7 @@ class Expectation:
         return self.not_.to_contain(*parts)
 
     def to_match(self, pattern: str | re.Pattern[str]) -> Self:
-        """Somewhere in the text; `^` and `$` are the ends of lines."""
+        """The pattern matches somewhere in the text; `^` and `$` match at line boundaries."""
         compiled = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
         return self._claim(
             f"to match {compiled.pattern!r}", lambda s: bool(compiled.search(subjects.text(s, "to_match")))
@@ -138,7 +138,7 @@ class Expectation:
         return self._claim(f"to have length {length}", lambda s: len(subjects.sized(s, "to_have_length")) == length)
 
     def to_have_lines(self, *lines: str) -> Self:
-        """These whole lines, in this order; others may stand between them (white space at the ends is ignored)."""
+        """Has these whole lines in this order, with any others between them; surrounding white space is ignored."""
         said = f"to have the lines {list(lines)!r}"
         return self._claim(said, lambda s: subjects.has_lines(subjects.text(s, "to_have_lines"), lines))
 
@@ -148,7 +148,7 @@ class Expectation:
         )
 
     def to_match_json(self, path: str, wanted: object) -> Self:
-        """The value at `path`: objects may hold more, `...` is anything, a compiled pattern is searched."""
+        """The value at `path` matches: objects may have more names, `...` matches anything, a pattern is searched."""
         self.json(path)
         said = f"to have {subjects.short(wanted)} at {path or 'the top'}"
         return self._claim(said, lambda s: jsonpath.matches(subjects.at(subjects.document(s), path), wanted))
@@ -174,11 +174,11 @@ class Expectation:
 
 
 class _Expect:
-    """`expect(subject)`; and `with expect.soft():` to see all failures of a block at once."""
+    """`expect(subject)`; `with expect.soft():` reports all failures of a block at once."""
 
     def __call__(self, subject: object, name: str = "") -> Expectation:
         if isinstance(subject, Expectation):
-            raise TypeError("this is an expectation already: claim something, such as .to_succeed()")
+            raise TypeError("this is already an expectation: assert something, such as .to_succeed()")
         if isinstance(subject, CommandResult):
             return Expectation(lambda: subject, name or f"`{subject.command}`", _fresh=_repeating(subject))
         if callable(subject):
@@ -192,7 +192,7 @@ class _Expect:
 
 
 def _repeating(result: CommandResult) -> Callable[[], CommandResult] | None:
-    """The result that is there is the first answer; each further question runs the command again."""
+    """Evaluate to the existing result first; each retry runs the command again."""
     if (again := result.again) is None:
         return None
     there = iter([result])

@@ -1,4 +1,4 @@
-"""What a failed expectation shows: enough to see why, never so much that it hides it."""
+"""The message of a failed expectation: enough to see why it failed, and no more."""
 
 import difflib
 
@@ -18,7 +18,7 @@ def excerpt(text: str) -> str:
 
 
 def _visible(line: str) -> str:
-    """As a terminal cannot fool a reader: control characters are spelled out, and no line is endless."""
+    """Escape control characters and truncate long lines, so that output can't fool the reader."""
     shown = line[:_WIDTH] + (f"… ({len(line)} characters)" if len(line) > _WIDTH else "")
     return "".join(each if each.isprintable() or each == "\t" else repr(each)[1:-1] for each in shown)
 
@@ -28,13 +28,13 @@ def _lines(text: str) -> list[str]:
 
 
 def diff(found: str, wanted: str) -> str:
-    """A unified diff from what was wanted to what was found."""
+    """A unified diff from the expected to the actual text."""
     lines = list(difflib.unified_diff(_lines(wanted), _lines(found), "wanted", "found", lineterm="", n=2))
-    if not lines:  # the difference is where lines are cut off to be shown, or the last newline
+    if not lines:  # they differ only after the shown part of a line, or in the last newline
         at = next((i for i, pair in enumerate(zip(found, wanted, strict=False)) if len(set(pair)) > 1), -1)
         at = min(len(found), len(wanted)) if at < 0 else at
         around = slice(max(0, at - 20), at + 40)
-        return f"  they differ at character {at}: wanted {wanted[around]!r}, found {found[around]!r}"
+        return f"  they differ at character {at}: expected {wanted[around]!r}, found {found[around]!r}"
     if len(lines) > 2 * _LINES:
         lines = [*lines[: 2 * _LINES], f"… {len(lines) - 2 * _LINES} more lines of difference …"]
     spaces = "" if found.split() != wanted.split() else "\n  (they differ only in white space)"
@@ -42,7 +42,7 @@ def diff(found: str, wanted: str) -> str:
 
 
 def nearest(text: str, wanted: str) -> str:
-    """The line of the text that comes closest to the one that was wanted."""
+    """The line of the text that is most similar to the expected one."""
     if "\n" in wanted.strip("\n") or len(text) > 100_000:
         return ""
     close = difflib.get_close_matches(wanted.strip(), [line.strip() for line in text.splitlines()], 1, 0.6)

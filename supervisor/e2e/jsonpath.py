@@ -1,4 +1,4 @@
-"""Paths into JSON such as `jobs[0].name`, `["a.b"].c`, `[*].id`; and partial matching of what is there."""
+"""Paths into JSON such as `jobs[0].name`, `["a.b"].c`, `[*].id`; and partial matching of values."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _STEP = re.compile(
 
 
 class NoSuchPath(LookupError):
-    """The path leads nowhere in this document."""
+    """The document has no value at this path."""
 
 
 def steps(path: str) -> Iterator[str | int | None]:
@@ -60,7 +60,7 @@ def _kind(value: object) -> str:
 
 
 def matches(found: object, wanted: object) -> bool:
-    """Objects may have more names than wanted; `...` is anything; a compiled pattern is searched in text."""
+    """Objects may have more names than expected; `...` matches anything; a compiled pattern is searched in text."""
     if wanted is ...:
         return True
     if isinstance(wanted, re.Pattern):

@@ -20,7 +20,7 @@ _MODIFIERS = {"shift": 1, "alt": 2, "ctrl": 4}
 
 
 class NoSuchKey(ValueError):
-    """Nobody knows what this key sends."""
+    """The key is unknown."""
 
 
 def sequence(key: str, has_application_cursor_keys: bool = False) -> str:
@@ -50,8 +50,8 @@ def _modified(key: str) -> str:
 
 
 def _control(character: str, key: str) -> str:
-    """A letter or one of @[\\]^_ with its upper bits taken off; Ctrl+Space is what Ctrl+@ is."""
+    """A letter or one of @[\\]^_ without its upper bits; Ctrl+Space is the same as Ctrl+@."""
     character = "@" if character.lower() == "space" else character.upper()
     if len(character) == 1 and "@" <= character <= "_":
         return chr(ord(character) & 0x1F)
-    raise NoSuchKey(f"a terminal sends nothing of its own for {key!r}")
+    raise NoSuchKey(f"a terminal has no sequence for {key!r}")

@@ -1,4 +1,4 @@
-"""Starting a command: what is decided before, and the file descriptors it is connected to."""
+"""Starts a command: its options, and the file descriptors it is connected to."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from supervisor.e2e.ptys import Size
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """All that is decided about a command before it starts."""
+    """The options of a command."""
 
     command: str
     shell: tuple[str, ...]
@@ -33,7 +33,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process and our ends of what it is connected to."""
+    """A process and our ends of its pipes or terminal."""
 
     process: subprocess.Popen[bytes]
     outputs: dict[int, Stream]
@@ -66,7 +66,7 @@ def _on_pipes(launch: Launch, theirs: contextlib.ExitStack) -> Started:
 
 
 def _standard_input(launch: Launch, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """Our end and theirs. Given text is a file, so that neither side can wait for the other."""
+    """Our end and the command's. Text is passed as a file, so that neither side can block."""
     if launch.is_interactive:
         end, ours = os.pipe2(os.O_CLOEXEC)
         theirs.callback(os.close, end)

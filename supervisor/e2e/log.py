@@ -1,4 +1,4 @@
-"""Where one command's story is written: the transcript, its twin, and files for what is too long for them."""
+"""Writes one command to the transcript and its JSON lines, and output that is too long to a file."""
 
 import time
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ WHOLE_LIMIT = 256 * 1024 * 1024
 
 @dataclass(slots=True)
 class Whole:
-    """One stream's whole output: in memory while it is short, in a file of its own as soon as it is not."""
+    """One stream's complete output: in memory while it is short, else in its own file."""
 
     path: Path
     _redacted: RedactedStream
@@ -25,7 +25,7 @@ class Whole:
     _file: IO[str] | None = None
 
     def add(self, text: str) -> str:
-        """Keep a piece; returns what of it, free of secrets, still belongs into the transcript."""
+        """Keep a piece; returns the redacted part of it that the transcript still has room for."""
         return self._keep(self._redacted.feed(text))
 
     def close(self) -> str:
@@ -54,7 +54,7 @@ class Whole:
 
 
 class Log(Protocol):
-    """What a running command tells of itself."""
+    """What a running command reports."""
 
     @property
     def number(self) -> int: ...
@@ -66,7 +66,7 @@ class Log(Protocol):
 
 
 class CommandLog:
-    """Writes one command, from its first line to its exit code, as it happens."""
+    """Writes one command as it happens, from its first line to its exit code."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class CommandLog:
         is_apart: bool = False,
     ) -> None:
         self.number = number
-        self._is_apart = is_apart  # the transcript is this command's alone
+        self._is_apart = is_apart  # the transcript has only this command
         self._transcript = transcript
         self._events = events
         self._redactor = redactor
@@ -105,7 +105,7 @@ class CommandLog:
         was_spilled = whole.is_spilled
         self._write(stream, whole.add(text))
         if whole.is_spilled and not was_spilled:
-            self.note(f"the whole {stream} is in {whole.path.name}")
+            self.note(f"the complete {stream} is in {whole.path.name}")
 
     def _write(self, stream: Stream, text: str) -> None:
         if text:
@@ -134,7 +134,7 @@ class CommandLog:
 
 
 def summary(result: CommandResult, redactor: Redactor) -> dict[str, object]:
-    """A command as `result.json` and the twin tell it."""
+    """A command as it is in `result.json` and in the JSON lines."""
     return {
         "number": result.number,
         "command_line": redactor.text(result.command),

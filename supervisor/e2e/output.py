@@ -1,4 +1,4 @@
-"""What a command prints: bytes made text without ever failing, kept in memory up to a limit."""
+"""A command's output: decoded without ever failing, and kept in memory up to a limit."""
 
 import codecs
 import threading
@@ -12,12 +12,12 @@ TAIL_CHARACTERS = 512 * 1024
 
 
 def decoder() -> codecs.IncrementalDecoder:
-    """UTF-8 in pieces; a bad byte becomes U+FFFD and costs nothing else."""
+    """Decodes UTF-8 incrementally; an invalid byte becomes U+FFFD."""
     return codecs.getincrementaldecoder("utf-8")(errors="replace")
 
 
 class Capped:
-    """Text that grows: its beginning and its end are kept, the middle is counted and let go."""
+    """Growing text: keeps its beginning and end, and only counts the characters between."""
 
     def __init__(self, head: int = HEAD_CHARACTERS, tail: int = TAIL_CHARACTERS) -> None:
         self._room = head

@@ -1,4 +1,4 @@
-"""The pytest plugin: the `e2e` fixture and its options. Inert, and nearly free to load, until they are used."""
+"""The pytest plugin: the `e2e` fixture and its options. It does nothing, and loads quickly, until they are used."""
 
 import os
 import shutil
@@ -50,13 +50,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist which run it belongs to."""
+    """Pass the run's folder to a worker of pytest-xdist."""
     node.workerinput[_RUN] = str(node.config.stash[DIRECTORY])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
-    """A worker of pytest-xdist died: its test's record would say `running` for ever."""
+    """A worker of pytest-xdist died: complete its test's record, which would stay `running`."""
     from supervisor.e2e.results import mark_killed
 
     mark_killed(sched.config.stash[DIRECTORY], crashitem)
@@ -149,7 +149,7 @@ def pytest_runtest_makereport(
     report = yield
     record = item.stash.get(RECORD, None)
     if record is None and report.when == "setup" and not report.passed and "e2e" in getattr(item, "fixturenames", ()):
-        record = _new_record(item)  # it was skipped, or failed, before its commands could begin
+        record = _new_record(item)  # it was skipped, or failed, before it used `e2e`
     if record is not None:
         _note(item, report, record)
     return report
@@ -157,7 +157,7 @@ def pytest_runtest_makereport(
 
 def _note(item: pytest.Item, report: pytest.TestReport, record: "TestRecord") -> None:
     status = report.outcome if not hasattr(report, "wasxfail") else _expected_failure(report)
-    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext  # of a skip, its reason
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext  # a skip's reason
     record.add_phase(report.when or "call", status, report.duration, why)
     transcript_file = record.directory / "transcript.txt"
     if report.failed and transcript_file.exists():

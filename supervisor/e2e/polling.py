@@ -1,4 +1,4 @@
-"""Asking again until something holds, and collecting failures instead of stopping at the first."""
+"""Retries an assertion until it holds, and collects failures instead of stopping at the first."""
 
 import time
 from collections.abc import Callable, Generator
@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__tracebackhide__ = True  # a failure shows the line of the test, not ours
+__tracebackhide__ = True  # a failure shows the test's line, not ours
 
 _soft: ContextVar[list[str] | None] = ContextVar("soft expectations", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """How long and how often to ask."""
+    """How long and how often to retry."""
 
     timeout: float
     interval: float
 
     def until_it_holds(self, check: Callable[[], None]) -> None:
-        """`check` raises while it does not hold; an error of any kind but a wrong use (TypeError) may pass by."""
+        """Retry `check` until it does not raise; a TypeError means wrong use and is raised at once."""
         deadline = time.monotonic() + self.timeout
         tries = 0
         while True:

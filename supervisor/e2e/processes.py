@@ -1,9 +1,9 @@
-"""Every process that a command leaves behind: found, named and ended.
+"""Finds, names and ends every process that a command leaves behind.
 
-While a command runs, this process is a "child subreaper" (prctl): an orphan among the command's descendants
-becomes our child, whatever session or process group it moved to, so nothing gets away by forking twice or by
-`setsid`. An orphan belongs to the command whose token is in its environment; one that cleared its environment
-is ours when it is neither in our session nor started by the test itself. Linux only.
+While a command runs, this process is a "child subreaper" (prctl): an orphaned descendant of the command becomes our
+child, whatever its session or process group, so a double fork or `setsid` does not escape. An orphan belongs to the
+command whose token is in its environment; one without a token is ours if it is neither in our session nor started by
+the test itself. Linux only.
 """
 
 import ctypes
@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 TOKEN = "E2E_RUN_ID"
-KEEP = "E2E_KEEP"  # set by our own recorder of an attached terminal: it outlives the command that started it
+KEEP = "E2E_KEEP"  # set by our own terminal recorder, which outlives the command that started it
 _SET_CHILD_SUBREAPER = 36
 _HARD_LIMIT_SECONDS = 5.0
 _adoption = threading.Lock()
 _adopting = 0
-# Held while a shell starts and while orphans are looked for: a shell that has ended before it is known to be one
-# would be taken for an orphan of another thread's command.
+# Held while a shell starts and while orphans are searched: a shell that ends before it is registered would be
+# mistaken for an orphan of another thread's command.
 starting = threading.Lock()
 shells: set[int] = set()
 
@@ -106,7 +106,7 @@ def with_token(prefix: str) -> set[int]:
 
 
 def _is_foreign(pid: int) -> bool:
-    """Whether an unmarked child of ours got here by being adopted, not by being started by the test."""
+    """Whether a child of ours without a token was adopted, not started by the test."""
     session = session_of(pid)
     apart = session is not None and session != os.getsid(0)
     return apart and environment_value(pid, "PYTEST_CURRENT_TEST") is None
@@ -129,7 +129,7 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 
 @dataclass(slots=True)
 class Tree:
-    """The processes of one command, from before its shell starts until none of them is left."""
+    """The processes of one command, from before its shell starts until all have ended."""
 
     token: str
     shell: int = 0
@@ -149,12 +149,12 @@ class Tree:
         shells.add(shell)
 
     def shell_ended(self) -> None:
-        """The shell was waited for: its number may be anyone's from now on."""
+        """The shell was reaped: its pid may be reused from now on."""
         shells.discard(self.shell)
         self.shell = 0
 
     def orphans(self) -> set[int]:
-        """Our new children that belong to this command, the dead ones reaped."""
+        """Reap dead orphans of this command; returns the live ones."""
         with starting:
             return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not reap(pid)}
 
@@ -163,13 +163,13 @@ class Tree:
         return token == self.token or (token is None and _is_foreign(pid))
 
     def alive(self) -> set[int]:
-        """Every live process of the command except its shell, and except what asked to be kept."""
+        """Every live process of the command, except its shell and those that are to be kept."""
         roots = {pid for pid in self.orphans() if environment_value(pid, KEEP) is None}
         found = descendants(roots | ({self.shell} if self.shell else set())) - {self.shell}
         return {pid for pid in found if is_alive(pid)}
 
     def end(self, grace: float, meanwhile: Callable[[float], None] = time.sleep) -> set[int]:
-        """Terminate, then kill, the shell and all that belongs to it; says which processes those were."""
+        """Terminate, then kill, the shell and all its processes; returns them."""
         return end(self.everything, grace, meanwhile) - {self.shell}
 
     def everything(self) -> set[int]:
@@ -177,7 +177,7 @@ class Tree:
 
 
 def reap(pid: int) -> bool:
-    """Whether the child was dead; an adopted child that nobody waits for would stay a zombie."""
+    """Reap an adopted child, which would otherwise stay a zombie; returns whether it was dead."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid if not is_alive(pid) else False
     except ChildProcessError:
@@ -185,7 +185,7 @@ def reap(pid: int) -> bool:
 
 
 def end(alive: Callable[[], set[int]], grace: float, meanwhile: Callable[[float], None] = time.sleep) -> set[int]:
-    """SIGTERM whatever `alive()` says, SIGKILL what is there after `grace`; a fork meanwhile does not get away."""
+    """Send SIGTERM to all of `alive()`, then SIGKILL after `grace`; new forks are found and do not escape."""
     seen: set[int] = set()
     terminated: set[int] = set()
     start = time.monotonic()
@@ -193,7 +193,7 @@ def end(alive: Callable[[], set[int]], grace: float, meanwhile: Callable[[float]
         seen |= found
         spent = time.monotonic() - start
         if spent > grace + _HARD_LIMIT_SECONDS:
-            break  # unkillable (in the kernel, or another user's): named in the result all the same
+            break  # unkillable (in the kernel, or another user's), but still named in the result
         if spent > grace:
             send(found, signal.SIGKILL)
         else:

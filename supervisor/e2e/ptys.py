@@ -1,4 +1,4 @@
-"""Pseudo-terminals: a pair of file descriptors, a size, and a way to make one a session's terminal."""
+"""Pseudo-terminals: a pair of file descriptors, a size, and how one becomes a session's controlling terminal."""
 
 import fcntl
 import os
@@ -26,5 +26,5 @@ def open_pair(size: Size) -> tuple[int, int]:
 
 
 def resize(fd: int, size: Size) -> None:
-    """Also tells the programs in it (SIGWINCH)."""
+    """Also notifies the programs in it (SIGWINCH)."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size.lines, size.columns, 0, 0))

@@ -1,8 +1,7 @@
-"""Secrets, taken out of everything that is written, even when one arrives in two pieces.
+"""Masks secrets in everything that is written, even if one arrives in two pieces.
 
-A secret by its looks has a literal beginning, so the end of a piece of text can be asked "could this become a
-secret?"; that much is held back until the next piece decides. Known values never span lines here: one of several
-lines is several.
+A secret pattern has a literal prefix, so the end of a piece can be tested for the beginning of a secret; that part is
+held back until the next piece decides. A known value never spans lines: each of its lines is a value of its own.
 """
 
 import os
@@ -25,7 +24,7 @@ _LONGEST_HELD = 64 * 1024
 
 
 class Redactor:
-    """Masks the values it knows and whatever looks like a well-known kind of token."""
+    """Masks known values, and whatever matches a well-known kind of token."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: tuple[str, ...] = ()
@@ -60,7 +59,7 @@ class Redactor:
         return RedactedStream(self)
 
     def decided(self, text: str) -> int:
-        """How much of `text` can be written now: the rest could still become a secret, or is part of one."""
+        """How much of `text` can be written now: the rest may be, or become, part of a secret."""
         held = max((_overlap(text, value) for value in self._values), default=0)
         for start, still_open in self._open:
             found = still_open.search(text) if start in text else None
@@ -68,7 +67,7 @@ class Redactor:
         return self._before_secrets(text, len(text) - min(held, _LONGEST_HELD))
 
     def _before_secrets(self, text: str, cut: int) -> int:
-        """The nearest place at or before `cut` that is not inside a secret."""
+        """The last position up to `cut` that is not inside a secret."""
         while inside := [start for start, end in self._secrets(text) if start < cut < end]:
             cut = min(inside)
         return cut
@@ -82,14 +81,14 @@ class Redactor:
         for start, pattern in self._kinds:
             if start in text:
                 yield from (found.span() for found in pattern.finditer(text))
-        if "://" in text:  # the @ belongs to it: without it, nobody sees that it is one
+        if "://" in text:  # include the @: without it, a password would not be recognised
             yield from ((found.start(), found.end() + 1) for found in PASSWORD.finditer(text))
         if BLOCK_NAMED in text:
             yield from (found.span() for found in BLOCK.finditer(text))
 
 
 class RedactedStream:
-    """One stream of text in pieces; what comes out never holds a secret."""
+    """Redacts one stream of text in pieces."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -107,7 +106,7 @@ class RedactedStream:
 
 
 def _overlap(text: str, secret: str) -> int:
-    """The length of the longest proper beginning of `secret` that ends `text`."""
+    """The length of the longest proper prefix of `secret` that is a suffix of `text`."""
     for length in range(min(len(secret) - 1, len(text)), 0, -1):
         if text.endswith(secret[:length]):
             return length

@@ -1,4 +1,4 @@
-"""What a command did."""
+"""The result of a command."""
 
 import signal
 from collections.abc import Callable
@@ -15,7 +15,7 @@ TIMED_OUT = 124
 class CommandResult:
     """The end of one command: how it ended, what it printed, what it left behind.
 
-    `exit_code` is what `$?` would say: 128 + N for signal N, 124 when the deadline ended it.
+    `exit_code` is as in `$?`: 128 + N for signal N, 124 at the deadline.
     """
 
     command: str
@@ -30,7 +30,7 @@ class CommandResult:
     comment: str = ""
     signal: str | None = None
     timed_out: bool = False
-    truncated: bool = False  # the middle of a long output is only on disk: see `stdout_path`, `stderr_path`
+    truncated: bool = False  # the middle of a long output is only in the files `stdout_path` and `stderr_path`
     background: tuple[LeftBehind, ...] = ()
     stdout_path: Path | None = None
     stderr_path: Path | None = None
@@ -43,7 +43,7 @@ class CommandResult:
 
 
 def exit_of(returncode: int) -> tuple[int, str | None]:
-    """Exit code and signal name, as a shell would say them, of a `Popen.returncode`."""
+    """The exit code and signal name, as in a shell, for a `Popen.returncode`."""
     if returncode >= 0:
         return returncode, None
     try:

@@ -1,6 +1,6 @@
-"""`result.json`: what a test did, for people's tools. Written when it starts and completed when it ends.
+"""`result.json`: the record of a test, for other tools. Written when it starts and completed when it ends.
 
-A file that still says `running` after its run is over belongs to a worker that was killed; `pid` tells which.
+If it still says `running` after the run is over, its worker (`pid`) was killed.
 Each try of a test has a folder of its own, `<readable part of the node id>-<hash>/attempt-N`.
 """
 
@@ -21,7 +21,7 @@ _LONGEST_SLUG = 80
 
 
 def folder_name(nodeid: str) -> str:
-    """Readable, and different for every node id, also where only the file or a parameter differs."""
+    """A readable name that is unique per node id, also if only the file or a parameter differs."""
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", nodeid.replace(".py::", "-")).strip("-.")
     if len(slug) > _LONGEST_SLUG:
         slug = slug[-_LONGEST_SLUG:].partition("-")[2] or slug[-_LONGEST_SLUG:]
@@ -29,7 +29,7 @@ def folder_name(nodeid: str) -> str:
 
 
 def new_attempt(run_directory: Path, nodeid: str) -> tuple[Path, int]:
-    """Make the folder of this try; one that exists is never written again."""
+    """Create the folder of this attempt; an existing one is never reused."""
     test = run_directory / folder_name(nodeid)
     test.mkdir(parents=True, exist_ok=True)
     number = 1
@@ -44,7 +44,7 @@ def new_attempt(run_directory: Path, nodeid: str) -> tuple[Path, int]:
 
 @dataclass(slots=True)
 class TestRecord:
-    """One attempt of one test, as it is written down."""
+    """The record of one attempt of one test."""
 
     nodeid: str
     directory: Path
@@ -53,7 +53,7 @@ class TestRecord:
     status: str = "running"
     phases: dict[str, dict[str, object]] = field(default_factory=dict)
     citations: list[dict[str, str]] = field(default_factory=list)
-    #: what its source says it cites; None: it can't be told
+    #: what its source cites; None: unknown
     cites: list[dict[str, object]] | None = None
     commands: list[dict[str, object]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -64,14 +64,14 @@ class TestRecord:
     redact: Callable[[str], str] = str
     _begun: float = field(default_factory=time.monotonic)
 
-    __test__ = False  # pytest collects classes that are called Test…
+    __test__ = False  # pytest would collect a class called Test…
 
     def add_phase(self, when: str, status: str, seconds: float, error: str = "") -> None:
         self.phases[when] = {"status": status, "duration_seconds": round(seconds, 4)}
         self.error = self.error or error
 
     def complete(self) -> None:
-        """Setup and teardown that fail are errors; the call's own word counts otherwise."""
+        """A failing setup or teardown is an error; otherwise the outcome of the call counts."""
         statuses = {when: str(phase["status"]) for when, phase in self.phases.items()}
         if any(statuses.get(when) == "failed" for when in ("setup", "teardown")):
             self.status = "error" if statuses.get("call") != "failed" else "failed"
@@ -110,7 +110,7 @@ class TestRecord:
         }
 
     def write(self) -> None:
-        """Whole or not at all, whatever happens meanwhile."""
+        """Write the file atomically."""
         write_json(self.directory / FILE_NAME, self.as_json())
 
 
@@ -121,7 +121,7 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def mark_killed(run_directory: Path, nodeid: str) -> None:
-    """Say of a test whose worker died that it will never be completed."""
+    """Mark the test of a dead worker as failed by it."""
     for path in sorted((run_directory / folder_name(nodeid)).glob(f"attempt-*/{FILE_NAME}")):
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["status"] == "running":

@@ -1,8 +1,8 @@
-"""A command while it runs: one loop reads what it prints, sees its end, and enforces its one deadline.
+"""Runs a command: one loop reads its output, detects its end, and enforces its deadline.
 
-The loop waits on three things at once: the output, the shell's end (a pidfd), the deadline. After the end it
-gives short-lived leftovers a moment, then ends the rest, reads what the pipes still hold, and closes them; so
-a background child that keeps a pipe open cannot keep the loop. Whatever exception passes, nothing stays behind.
+The loop waits for three things at once: output, the shell's end (a pidfd), and the deadline. After the end it waits
+a moment for short-lived processes, ends the rest, reads what is left in the pipes, and closes them; so a background
+child that keeps a pipe open can't block it. No exception leaves a process behind.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from supervisor.e2e.output import Capped, Stream, decoder
 from supervisor.e2e.processes import LeftBehind, Tree, name_of
 from supervisor.e2e.result import TIMED_OUT, CommandResult, exit_of
 
-SETTLE_SECONDS = 0.1  # for what ends by itself right after the shell, such as `> >(tee file)`
+SETTLE_SECONDS = 0.1  # for processes that end right after the shell, such as `> >(tee file)`
 _CHUNK = 1 << 16
 _TICK_SECONDS = 0.25
 
@@ -38,7 +38,7 @@ class _Channel:
 
 
 class Running:
-    """One started command. Its `finish` is called once, in any thread, and returns the result."""
+    """A started command. Call `finish` once, in any thread; it returns the result."""
 
     def __init__(self, launch: Launch, log: Log, listener: Listener | None = None) -> None:
         self.launch = launch
@@ -101,10 +101,10 @@ class Running:
         return True
 
     def _read_ready(self, timeout: float) -> bool:
-        """Read what there is to read within `timeout`; says whether there was anything."""
+        """Read what arrives within `timeout`; returns whether there was anything."""
         ready = self._select.select(timeout)
         if not ready:
-            self.tree.orphans()  # of a long command: reaped as they end
+            self.tree.orphans()  # reap orphans of a long command as they end
         for key, _ in ready:
             if key.fd == self._pidfd:
                 self._select.unregister(self._pidfd)
@@ -115,7 +115,7 @@ class Running:
     def _read(self, fd: int) -> None:
         try:
             data = os.read(fd, _CHUNK)
-        except OSError:  # a terminal whose last program has closed it says EIO
+        except OSError:  # EIO: the last program has closed the terminal
             data = b""
         channel = self._channels[fd]
         self._take(channel.stream, channel.decoder.decode(data, final=not data))
@@ -125,7 +125,7 @@ class Running:
     def _forget(self, fd: int) -> None:
         self._select.unregister(fd)
         del self._channels[fd]
-        if fd != self.input_fd:  # a terminal is one descriptor for both ways; it is closed at the end
+        if fd != self.input_fd:  # a terminal has one descriptor for both directions, which is closed at the end
             os.close(fd)
 
     def _take(self, stream: Stream, text: str) -> None:
@@ -139,7 +139,7 @@ class Running:
 
     # --- after the shell's end --------------------------------------------------------------------------------
     def _left_behind(self) -> tuple[LeftBehind, ...]:
-        """What is still there a moment after the shell's end: ended, unless it was asked to stay."""
+        """End the processes that are left a moment after the shell's end, unless they are to be kept."""
         until = time.monotonic() + SETTLE_SECONDS
         while self._channels and self._read_ready(0) and time.monotonic() < until:
             pass
@@ -155,7 +155,7 @@ class Running:
         return tuple(named.get(pid) or LeftBehind(pid, "?") for pid in sorted(ended | set(named)))
 
     def _pause(self, timeout: float) -> None:
-        """Let time pass, and meanwhile read, so that what is being ended never waits for a full pipe."""
+        """Wait while reading, so that a process that is being ended is never blocked on a full pipe."""
         if not self._read_ready(timeout):
             return
         time.sleep(0.001)
@@ -190,14 +190,14 @@ class Running:
         self.close_input()
 
     def close_input(self) -> None:
-        """End its standard input (or, of a terminal, hang up). The test and the thread that reads may both ask."""
+        """Close its standard input, or hang up its terminal. Both the test and the reading thread may call this."""
         with self._closing:
             if self.input_fd >= 0:
                 os.close(self.input_fd)
                 self.input_fd = -1
 
     def _serve_background(self) -> None:
-        """Read, into nothing, what kept processes print: a full or closed pipe would stop them."""
+        """Discard what kept processes print: a full or closed pipe would stop them."""
         while self._channels:
             for key, _ in self._select.select():
                 with contextlib.suppress(OSError):
@@ -230,5 +230,5 @@ class Running:
         )
 
     def text(self) -> str:
-        """What it has printed until now."""
+        """Its output so far."""
         return self._texts["output"].text

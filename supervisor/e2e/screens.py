@@ -1,4 +1,4 @@
-"""What a terminal shows: pyte's screen, with the alternate screen that full-screen programs use."""
+"""The screen of a terminal: pyte's, plus the alternate screen that full-screen programs use."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _APPLICATION_CURSOR_KEYS = 1 << 5  # pyte keeps private modes shifted by five bi
 
 
 class Emulator(pyte.Screen):
-    """A pyte screen that keeps the first screen while the alternate one is shown, and can answer the program."""
+    """A pyte screen that saves the main screen while the alternate one is shown, and answers queries."""
 
     def __init__(self, size: Size, answer: Callable[[str], None] | None = None) -> None:
         self._answer = answer
@@ -47,7 +47,7 @@ class Emulator(pyte.Screen):
 
 
 class _Tolerant:
-    """pyte calls a method per sequence, and fails on parameters that it does not know; a terminal ignores those."""
+    """pyte fails on sequences with unknown parameters; like a terminal, ignore them."""
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
@@ -64,7 +64,7 @@ class _Tolerant:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One character of a screen and how it looks; colours are names or six hexadecimal digits."""
+    """One character of a screen and its style; colours are names or six hexadecimal digits."""
 
     text: str
     foreground: str
@@ -74,7 +74,7 @@ class Cell:
 
 
 class Screen:
-    """A terminal's screen: fed with output, asked for its text."""
+    """A terminal's screen: feed it output, read its text."""
 
     def __init__(self, size: Size, answer: Callable[[str], None] | None = None) -> None:
         self.emulator = Emulator(size, answer)
@@ -101,11 +101,11 @@ class Screen:
 
     @property
     def output(self) -> str:
-        """The text that can be seen, without the empty lines at its end."""
+        """The visible text, without trailing empty lines."""
         return "\n".join(self.lines).rstrip("\n")
 
     def search(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
-        """Look for a pattern; a prompt's last space counts, although nobody can see it."""
+        """Search for a pattern; trailing spaces, as of a prompt, count."""
         return re.search(pattern, self.output) or re.search(pattern, "\n".join(self._padded))
 
     @property

@@ -1,7 +1,7 @@
-"""What is a secret: one table for all that is written, by the tests' framework and by the daemon.
+"""Defines what is a secret, for both the test framework and the daemon.
 
-A secret is the value of a variable whose name says so, or what looks like a well-known kind of token: a literal
-beginning and what may follow it, the password in a URL, or a private key.
+A secret is the value of a variable with a telling name, or matches a well-known kind of token: a literal prefix and a
+tail, the password in a URL, or a private key.
 """
 
 import re
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 MASK = "[secret]"
-#: A shorter value occurs by chance everywhere: masking it would only hide the text.
+#: A shorter value occurs everywhere by chance: masking it would only make the text unreadable.
 SHORTEST_VALUE = 6
-#: Names of variables that hold secrets. An author is none.
+#: Names of variables that hold secrets, but not AUTHOR.
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|AUTH(?!ORS?(?![A-Z]))", re.IGNORECASE)
 
 
@@ -29,12 +29,12 @@ class Kind:
 
     @property
     def begun(self) -> re.Pattern[str]:
-        """At the end of a text: too short yet, but long enough to show something."""
+        """At the end of a text: a token that is incomplete, but already reveals something."""
         return re.compile(f"{re.escape(self.start)}{self.tail}{{4,{self.least - 1}}}\\Z")
 
     @property
     def open(self) -> re.Pattern[str]:
-        """At the end of a text: whatever its length, it may go on."""
+        """At the end of a text: a token of any length, which may continue."""
         return re.compile(f"{re.escape(self.start)}{self.tail}*\\Z")
 
 
@@ -60,10 +60,10 @@ KINDS = (
 
 #: in `scheme://user:password@host`, the user and the password
 PASSWORD = re.compile(r"(?<=://)[^/\s:@]{0,64}:[^/\s@]{3,}(?=@)")
-#: at the end of a text, without its @ yet; a port is none
+#: at the end of a text, before the @ has arrived; a port is not a password
 PASSWORD_BEGUN = re.compile(r"(?<=://)[^/\s:@]{0,64}:(?!\d{1,5}\Z)[^/\s@]{4,}\Z")
 PASSWORD_OPEN = re.compile(r"://[^/\s:@]{0,64}(?::[^/\s@]*)?\Z")
-#: A private key. One that has no end ends with the text, or when it is longer than any key.
+#: A private key. One without an end line ends with the text, or at the length limit.
 BLOCK_BEGINS, BLOCK_NAMED = "-----BEGIN ", "PRIVATE KEY-----"
 BLOCK = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,16000}?(?:-----END [A-Z ]{0,40}KEY-----|\Z)|[\s\S]{16000})"
@@ -76,7 +76,7 @@ BLOCK_ENDS = re.compile(r"-----END [A-Z ]*KEY-----")
 
 
 def secret_values(*environments: Mapping[str, str]) -> Iterator[str]:
-    """Of the variables whose name says so; a path is none."""
+    """The values of variables with a telling name; a path is not a secret."""
     for environment in environments:
         for name, value in environment.items():
             if SECRET_NAME.search(name) and not value.startswith(("/", "credential:")):
@@ -84,6 +84,6 @@ def secret_values(*environments: Mapping[str, str]) -> Iterator[str]:
 
 
 def lines_of(values: Iterable[str]) -> set[str]:
-    """Each line of a value is a secret of its own, if it is long enough."""
+    """Each line of a value is a secret in itself, if it is long enough."""
     lines = {line.strip() for value in values for line in value.splitlines()}
     return {line for line in lines if len(line) >= SHORTEST_VALUE}

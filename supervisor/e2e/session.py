@@ -1,4 +1,4 @@
-"""The `e2e` fixture's object: one test's private home, its commands, and what is written about them."""
+"""The `e2e` fixture's object: one test's private home, its commands, and their records."""
 
 import dataclasses
 import itertools
@@ -72,7 +72,7 @@ class E2e:
         tty: bool = False,
         keep_background: bool | None = None,
     ) -> CommandResult:
-        """Run a shell command to its end, or to the deadline; nothing it started outlives it unless kept."""
+        """Run a shell command until it ends or times out; its processes end with it, unless kept."""
         launch = self._launch(command, comment, timeout, env, cwd)
         keep = self.keep_background if keep_background is None else keep_background
         launch = dataclasses.replace(launch, stdin=stdin, keep_background=keep)
@@ -106,7 +106,7 @@ class E2e:
         cast = CastFile(path, size, launch.command, self._redactor, version)
         if launch.comment:
             cast.marker(launch.comment)
-        # A terminal says its size itself; programs believe these variables more, and would miss a resize.
+        # Programs would prefer these variables to the terminal's own size, and miss a resize.
         environment = {name: value for name, value in launch.environment.items() if name not in ("COLUMNS", "LINES")}
         return dataclasses.replace(launch, environment=environment, size=size, cast=path), cast
 
@@ -129,9 +129,9 @@ class E2e:
         cwd: Path | str | None = None,
         keep_background: bool | None = None,
     ) -> Spawned:
-        """Start a shell command that streams; it ends with the test at the latest.
+        """Start a shell command in the background; it ends with the test at the latest.
 
-        What it started ends with it, unless `keep_background`: a daemon may go while its children stay.
+        Its processes end with it, unless `keep_background`: then a daemon may end while its children stay.
         """
         keep = self.keep_background if keep_background is None else keep_background
         launch = self._launch(command, comment, timeout, env, cwd)
@@ -152,7 +152,7 @@ class E2e:
         cast_version: int = CAST_VERSION,
     ) -> "Terminal":
         """Start a program in a terminal of its own, recorded as asciicast; it ends with the test at the latest."""
-        from supervisor.e2e.terminal import Terminal  # the one part that needs pyte
+        from supervisor.e2e.terminal import Terminal  # the only import that needs pyte
 
         launch, cast = self._cast(self._launch(command, comment, timeout, env, cwd), size, cast_version)
         terminal = Terminal(launch, self._log_apart(command), cast, size)
@@ -161,7 +161,7 @@ class E2e:
 
     @property
     def connect_command(self) -> str:
-        """For mngr's setting of that name: records the terminal of an agent that it would have connected to."""
+        """The value for mngr's setting of that name: records an agent's terminal instead of attaching to it."""
         return f"{shlex.quote(sys.executable)} -m supervisor.e2e.connect"
 
     def _launch(
@@ -187,11 +187,11 @@ class E2e:
         )
 
     def _log_apart(self, command: str) -> CommandLog:
-        """The log of a command that runs beside others: its transcript is a file of its own."""
+        """The log of a command that runs in parallel: its transcript is a separate file."""
         number = next(self._numbers)
         transcript = TranscriptFile(self.directory / f"transcript-{number:03}.txt", self._redactor)
         if self._transcript_in_use.acquire(blocking=False):
-            self._transcript.note(f"beside this, in {transcript.path.name}: {command}")
+            self._transcript.note(f"in parallel, see {transcript.path.name}: {command}")
             self._transcript_in_use.release()
         return CommandLog(number, transcript, self._events, self._redactor, is_apart=True)
 
@@ -201,11 +201,11 @@ class E2e:
 
     # --- the tutorial -----------------------------------------------------------------------------------------
     def write_tutorial_block(self, block: str) -> None:
-        """Say which block of the tutorial this test proves, by its text. Any number per test."""
+        """Cite a block of the tutorial that this test proves, by its text. May be called repeatedly."""
         self._cite("block", textwrap.dedent(block).strip())
 
     def tutorial(self, block_id: str) -> None:
-        """The same by the block's id, as `supervisorctl tutorial blocks` prints it."""
+        """Cite a block by its id, as `supervisorctl tutorial blocks` prints it."""
         self._cite("id", block_id)
 
     def _cite(self, kind: str, text: str) -> None:
@@ -214,13 +214,15 @@ class E2e:
 
     # --- the end ----------------------------------------------------------------------------------------------
     def close(self) -> None:
-        """End everything that still runs, naming it in the results; give the private directories back."""
+        """End everything that still runs, name it in the results, and remove the private directories."""
         for spawned in self._spawned:
             try:
                 self._noted(spawned.stop(self._budget.grace))
-            except Exception as error:  # one that cannot be stopped must not keep the others from being stopped
+            except Exception as error:  # one that can't be stopped must not prevent stopping the others
                 self._record.notes.append(f"`{spawned.command}`: {error}")
-        ended = processes.end(self._recorders, self._budget.grace)  # first, to see the rest as it was
+        ended = processes.end(
+            self._recorders, self._budget.grace
+        )  # first, so that recordings do not show the others ending
         left = {pid: processes.name_of(pid) for pid in processes.with_token(self._token)}
         self._record.notes += [f"still running at the end: {each.command}" for each in left.values()]
         ended |= processes.end(lambda: processes.with_token(self._token), self._budget.grace)

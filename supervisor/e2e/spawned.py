@@ -1,4 +1,4 @@
-"""A command that streams: it runs beside the test, which waits for what it says and stops it."""
+"""A background command: the test waits for its output and stops it."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from supervisor.e2e.running import Running
 
 
 class Spawned:
-    """A running command. As a context manager it is stopped at the end of the block."""
+    """A running command. Used as a context manager, it is stopped at the end of the block."""
 
     def __init__(self, launch: Launch, log: Log) -> None:
         self._changed = threading.Condition()
@@ -49,7 +49,7 @@ class Spawned:
                 self._changed.notify_all()
 
     def _finished(self, result: CommandResult | None) -> None:
-        """Called once, in the thread that saw the end."""
+        """Called once, in the thread that detects the end."""
 
     # --- look -------------------------------------------------------------------------------------------------
     @property
@@ -58,7 +58,7 @@ class Spawned:
 
     @property
     def output(self) -> str:
-        """All it has printed until now, both streams."""
+        """Its output so far, both streams."""
         return self._running.text()
 
     @property
@@ -66,7 +66,7 @@ class Spawned:
         return self._thread.is_alive()
 
     def wait_for(self, pattern: str | re.Pattern[str], timeout: float = 10.0) -> re.Match[str]:
-        """Wait until the output matches; fails when it has not, or when the command has ended without it."""
+        """Wait until the output matches; fails at the timeout, or if the command ends without a match."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while (found := re.search(pattern, self.output)) is None:
@@ -83,20 +83,20 @@ class Spawned:
 
     # --- act --------------------------------------------------------------------------------------------------
     def send(self, text: str) -> None:
-        """Write to its standard input, as it is: a line needs its own newline."""
+        """Write to its standard input, unchanged: include the newline of a line."""
         data = text.encode()
         try:
             while data:
                 data = data[os.write(self._running.input_fd, data) :]
         except OSError as error:
-            raise AssertionError(f"`{self.command}` takes no more input: {error.strerror}") from error
+            raise AssertionError(f"`{self.command}` accepts no more input: {error.strerror}") from error
 
     def close_input(self) -> None:
-        """Say that there is no more input."""
+        """Close its standard input."""
         self._running.close_input()
 
     def wait(self, timeout: float = 30.0) -> CommandResult:
-        """Wait for its own end."""
+        """Wait until it ends by itself."""
         self._thread.join(timeout)
         if self.is_running:
             raise AssertionError(f"`{self.command}` did not end within {timeout:g} s")
@@ -106,7 +106,7 @@ class Spawned:
         return self._result
 
     def stop(self, grace: float = 2.0) -> CommandResult:
-        """Terminate it, kill it after `grace`, and with it what it started, unless that is to be kept.
+        """Terminate it, kill it after `grace`, and end the processes it started, unless kept.
 
         Safe to call again.
         """

@@ -1,4 +1,4 @@
-"""What can be claimed of which subject, and how a subject is shown when a claim about it fails."""
+"""Which assertions apply to which subject, and how a subject is shown if one fails."""
 
 import json
 from collections.abc import Sized
@@ -41,7 +41,7 @@ def text(subject: object, claim: str) -> str:
 
 
 def plain(subject: object) -> object:
-    """What equality compares: the text of what has text, any other value as it is."""
+    """The value that equality compares: the text of a subject that has text, else the value itself."""
     return text(subject, "to_equal") if isinstance(subject, CommandResult | Path | Showing) else subject
 
 
@@ -59,7 +59,7 @@ def path(subject: object) -> Path:
 
 
 def document(subject: object) -> object:
-    """The JSON that a text is; a value that has been taken out of JSON stays what it is."""
+    """Parse a text as JSON; a value that was already parsed is returned unchanged."""
     if isinstance(subject, dict | list):
         return subject
     written = text(subject, "json")
@@ -123,7 +123,7 @@ def shown(subject: object, wanted: object = "") -> str:
 
 
 def story(subject: object) -> str:
-    """How a command ended and what it said; nobody should have to run it again to know."""
+    """How a command ended and what it printed, so that nobody has to run it again."""
     ran = result(subject, "this")
     said = f"  {ran}"
     for name, written in (("stdout", ran.stdout), ("stderr", ran.stderr)):

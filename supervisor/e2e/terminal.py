@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: keys go in, its screen is looked at, everything is recorded."""
+"""A program in its own terminal: send keys, read the screen; everything is recorded."""
 
 import re
 import time
@@ -15,7 +15,7 @@ from supervisor.e2e.spawned import Spawned
 
 
 class Terminal(Spawned):
-    """A running terminal program; `screen` is what a person would see now."""
+    """A running terminal program; `screen` is what a user would see now."""
 
     def __init__(self, launch: Launch, log: Log, cast: CastFile, size: Size) -> None:
         self.cast = cast
@@ -35,12 +35,12 @@ class Terminal(Spawned):
             self.cast.close(result.exit_code if result else 1)
 
     def _answer(self, text: str) -> None:
-        """What a terminal says by itself when a program asks it, such as where its cursor is."""
+        """The terminal's own answer to a program's query, such as the cursor position."""
         super().send(text)
 
     # --- act --------------------------------------------------------------------------------------------------
     def send(self, text: str) -> None:
-        """Type text as it is; `press("Enter")` ends a line."""
+        """Type text unchanged; `press("Enter")` ends a line."""
         with self._changed:
             if self.is_running:
                 self.cast.input(text)
@@ -59,13 +59,13 @@ class Terminal(Spawned):
         ptys.resize(self._running.input_fd, size)
 
     def mark(self, label: str) -> None:
-        """Put a named moment into the recording."""
+        """Add a named marker to the recording."""
         with self._changed:
             self.cast.marker(label)
 
     # --- look -------------------------------------------------------------------------------------------------
     def wait_text(self, pattern: str | re.Pattern[str], timeout: float = 10.0) -> re.Match[str]:
-        """Wait until the screen shows it; the failure shows the screen."""
+        """Wait until the screen matches; a failure shows the screen."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while (found := self.screen.search(pattern)) is None:
@@ -85,5 +85,5 @@ class Terminal(Spawned):
         with self._changed:
             while (left := self._heard + quiet - time.monotonic()) > 0:
                 if time.monotonic() > deadline:
-                    raise AssertionError(f"`{self.command}` never was quiet for {quiet:g} s within {timeout:g} s")
+                    raise AssertionError(f"`{self.command}` was never quiet for {quiet:g} s within {timeout:g} s")
                 self._changed.wait(min(left, 0.1))

@@ -10,8 +10,8 @@
     ~ note               a remark of the framework
     ? 0 (1.24s)          exit code and duration; then ` SIGKILL` or ` timed out` where that is so
 
-Every line starts with its two-character mark, so output can look like anything. Text is written when it arrives:
-a test that is killed leaves all but its last, undecided characters (those that may become a secret).
+Every line starts with a two-character mark, so output may contain anything. Text is written as it arrives: a killed
+test leaves everything but its last few characters, if they might have become a secret.
 """
 
 import os
@@ -60,7 +60,7 @@ class Entry:
 
 
 class TranscriptFile:
-    """The file of one transcript. Each write is one system call, so nothing waits in a buffer of ours."""
+    """The file of one transcript. Each write is one system call, so nothing is buffered."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self.path = path
@@ -100,7 +100,7 @@ class TranscriptFile:
         return before + body.replace("\n", f"\n{mark}") + "\n" * ended
 
     def _closed(self) -> str:
-        """What ends a line whose own output never did."""
+        """The end of a line that the output did not end."""
         open_line, self._open_line = self._open_line, None
         return f"\n{_NO_NEWLINE}\n" if open_line else ""
 
@@ -125,7 +125,7 @@ def parse(text: str) -> Iterator[Entry]:
     lines = text.split("\n")
     reader = _Reader()
     for position, line in enumerate(lines):
-        is_cut = position == len(lines) - 1  # no newline behind it: the writer was killed here
+        is_cut = position == len(lines) - 1  # without a newline: the writer was killed here
         if is_cut and not line:
             break
         if (entry := reader.take(line, is_cut)) is not None:
@@ -180,7 +180,7 @@ class _Reader:
 
 
 def _merged(pieces: Iterable[tuple[Stream, str]]) -> Iterator[tuple[Stream, str]]:
-    """Neighbours of the same stream are one piece."""
+    """Join adjacent pieces of the same stream."""
     stream: Stream | None = None
     texts: list[str] = []
     for each, text in pieces:

@@ -1,4 +1,4 @@
-"""The gaps that were there when the check was adopted: a file that may only shrink."""
+"""A baseline: a file of the gaps that existed when the check was adopted. It may only shrink."""
 
 import json
 from pathlib import Path
@@ -33,12 +33,12 @@ def save(path: Path, allowed: Allowed) -> None:
 
 
 def gaps(report: Report) -> Allowed:
-    """What a baseline would have to allow for the check to pass."""
+    """The gaps that a baseline would have to allow for the check to pass."""
     return Allowed(
         frozenset(block.id for block in report.uncited), frozenset(test.id for test in report.uncited_tests)
     )
 
 
 def shrunk(allowed: Allowed, now: Allowed) -> Allowed:
-    """What is still needed of a baseline: never more than it had."""
+    """The entries of a baseline that are still needed."""
     return Allowed(allowed.blocks & now.blocks, allowed.tests & now.tests)

@@ -1,6 +1,6 @@
 """A tutorial script as blocks: runs of non-empty lines, never splitting a command.
 
-`docs/tutorial-blocks.md` holds every decided case. Parsing never fails: what can't be read is listed in `problems`.
+`docs/tutorial-blocks.md` defines every case. Parsing never fails: what can't be parsed is listed in `problems`.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """Comments with no command yet: something the tutorial still wants to show."""
+    """Comments without a command yet: something the tutorial is to show."""
 
     line: int
     end_line: int
@@ -81,14 +81,14 @@ class Tutorial:
 
     @property
     def empty_sections(self) -> tuple[Heading, ...]:
-        """Headings that no block and no seed follows before the next one of their level or above."""
+        """Headings without a block or seed before the next heading of the same or a higher level."""
         sections = {block.section for block in self.blocks} | {seed.section for seed in self.seeds}
         filled = {section[:depth] for section in sections for depth in range(len(section) + 1)}
         return tuple(heading for heading in self.headings if heading.section not in filled)
 
 
 def normalise(text: str) -> str:
-    """What has to be equal: lines stripped, blank and `# e2e:` lines dropped, continuations folded."""
+    """The text that is compared: lines stripped, blank and `# e2e:` lines dropped, continuations folded."""
     lines = (line.strip() for line in _CONTINUATION.sub(" ", universal_newlines(text)).split("\n"))
     return "\n".join(line for line in lines if line and not _DIRECTIVE.match(line))
 
@@ -105,18 +105,18 @@ def slug_of(key: str) -> str:
 
 
 def block_id(key: str) -> str:
-    """Slug and short hash of a normalised text: the same wherever the block stands."""
+    """Slug and short hash of a normalised text: independent of the block's position."""
     return f"{slug_of(key)}-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def parse(text: str) -> Tutorial:
-    """Never raises: `problems` says what could not be read."""
+    """Never raises: `problems` lists what can't be parsed."""
     chunks, problems = split_chunks(text)
     return _Reader(problems).read(cut_prologue(chunks))
 
 
 class _Reader:
-    """Walks the chunks in order, knowing the section it is in."""
+    """Walks the chunks in order and tracks the current section."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self._problems = problems
@@ -141,7 +141,7 @@ class _Reader:
         return self._open[-1].section if self._open else ()
 
     def _read(self, chunk: Chunk) -> None:
-        """Cases: a block, a heading, prose or nothing but a directive, a seed."""
+        """Cases: a block, a heading, prose or only a directive, a seed."""
         headed = self._read_headings(chunk)
         waiver, is_prose = self._read_directives(chunk)
         if not chunk.is_comment:

@@ -1,4 +1,4 @@
-"""The check both ways: every block is cited by a test, every test cites a block, and no citation is stale."""
+"""The check in both directions: every block is cited by a test, every test cites a block, no citation is stale."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ class Stale:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Gaps that were there when the check was adopted: block ids and test ids."""
+    """The gaps that the baseline allows: block ids and test ids."""
 
     blocks: frozenset[str] = frozenset()
     tests: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ class Report:
 
     @cached_property
     def by_block(self) -> dict[str, list[Cited]]:
-        """Block id → what cites it, in order of the script; uncited blocks have an empty list."""
+        """Block id → its citations, in the script's order; an uncited block has an empty list."""
         found: dict[str, list[Cited]] = {block.id: [] for block in self.tutorial.blocks}
         for cited in self.cited:
             found[cited.block.id].append(cited)
@@ -97,7 +97,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 all cited both ways, 1 gaps, 2 something could not be read."""
+        """0: no gaps; 1: gaps; 2: a file can't be parsed."""
         if self.tutorial.problems or self.unreadable:
             return 2
         return int(bool(self.new_uncited or self.new_uncited_tests or self.stale or self.rejected))

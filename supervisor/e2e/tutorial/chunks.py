@@ -17,7 +17,7 @@ _HEADING = re.compile(r"(#{2,})\s+(?P<title>[^\s#].*?)\s*#*")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the script that can't be read as meant."""
+    """Something in the script that can't be parsed."""
 
     line: int
     message: str
@@ -25,7 +25,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines between two blank lines that separate."""
+    """Lines between two separating blank lines."""
 
     line: int
     lines: tuple[str, ...]
@@ -57,7 +57,7 @@ def universal_newlines(text: str) -> str:
 
 
 def split_chunks(text: str) -> tuple[list[Chunk], list[Problem]]:
-    """Lines between blank ones, where a blank line inside a quote, a heredoc or a compound command is no end."""
+    """Chunks are separated by blank lines, except inside a quote, a heredoc or a compound command."""
     lines = universal_newlines(text.removeprefix("\ufeff")).split("\n")
     chunks: list[Chunk] = []
     problems: list[Problem] = []
@@ -80,7 +80,7 @@ def _simple_end(lines: list[str], position: int) -> int:
 
 
 def _chunk_end(lines: list[str], start: int) -> tuple[int, Problem | None]:
-    """Where the chunk ends; what is never closed ends at the first blank line after it opened, and is a problem."""
+    """Where the chunk ends. A command that is never closed ends at the first blank line, and is a problem."""
     shell = Shell(start)
     for index in range(start, len(lines)):
         if not shell.is_open and not lines[index].strip():
@@ -93,7 +93,7 @@ def _chunk_end(lines: list[str], start: int) -> tuple[int, Problem | None]:
 
 
 def cut_prologue(chunks: list[Chunk]) -> list[Chunk]:
-    """Drop the `#!` and `set …` lines at the top, and comments around them; keep headings and glued commands."""
+    """Drop the `#!` and `set …` lines at the top and comments around them; keep headings and adjacent commands."""
     kept: list[Chunk] = []
     for index, chunk in enumerate(chunks):
         size = _prologue_lines(chunk)

@@ -1,9 +1,9 @@
-"""Which tests there are and what each of them cites, read from their source without running it.
+"""Finds tests and their citations by parsing their source, without running it.
 
-Three forms: `e2e.write_tutorial_block("…")` in the body, `Tutorial block:` in the docstring (or one that begins with
-`#`: it is the block itself), and a block's id:
-`e2e.tutorial("id")` in the body or `@pytest.mark.tutorial("id")` (or an alias called `tutorial`) on a test or its
-class. Only literals count: an f-string or a name could say anything, so it is rejected with a message.
+Three forms: `e2e.write_tutorial_block("…")` in the body; `Tutorial block:` in the docstring, or a docstring that
+begins with `#` and is the block itself; and a block's id, by `e2e.tutorial("id")` in the body, or
+`@pytest.mark.tutorial("id")` (or an alias called `tutorial`) on a test or its class. Only literals count: an f-string
+or a name is rejected with a message, because its value is unknown.
 """
 
 import ast
@@ -27,7 +27,7 @@ MARKER = "tutorial"
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a test says it covers: any of its `readings` may be the block's text (or its id, in the id form)."""
+    """What a test cites: any of its `readings` may be the block's text (or its id, in the id form)."""
 
     form: Form
     line: int
@@ -44,7 +44,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    __test__: ClassVar[bool] = False  # or pytest would collect it wherever it is imported
+    __test__: ClassVar[bool] = False  # else pytest would collect it wherever it is imported
 
     path: str
     name: str
@@ -55,13 +55,13 @@ class Test:
 
     @property
     def id(self) -> str:
-        """The node id that pytest knows it by, without parameters."""
+        """Its pytest node id, without parameters."""
         return f"{self.path}::{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A test file that is no Python."""
+    """A test file that is not valid Python."""
 
     path: str
     line: int
@@ -92,10 +92,10 @@ def _test_files(root: Path) -> Iterator[Path]:
 
 
 def read_tests(source: str, path: str) -> list[Test]:
-    """The tests of one file. Raises SyntaxError or ValueError where it is no Python."""
+    """The tests of one file. Raises SyntaxError or ValueError if it is not valid Python."""
     source = universal_newlines(source)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # `\$` in a docstring is the tests' affair
+        warnings.simplefilter("ignore", SyntaxWarning)  # `\$` in a docstring is not our concern
         tree = ast.parse(source)
         lines = source.split("\n")
         # As in Python itself, a later function of the same name replaces the earlier one.

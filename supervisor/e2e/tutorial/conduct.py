@@ -7,7 +7,7 @@ from typing import Any
 type Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 RUNNERS = {"run", "spawn", "record", "terminal"}
-UNKNOWN = "\0"  # what a part of a command is that only running the test would tell
+UNKNOWN = "\0"  # stands for a part of a command that is only known when the test runs
 
 # Fields that hold no expression or statement: leaving them out halves the time of a walk over thousands of tests.
 _NO_NODES = {"ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "conversion", "type_comment"}
@@ -78,7 +78,7 @@ def _command(call: ast.Call, fixtures: set[str], known: dict[str, str]) -> str |
 
 
 def _text(node: ast.expr, known: dict[str, str]) -> str:
-    """As much of a string as its source tells: literals, their sums, and names set to them in the test."""
+    """The known parts of a string: literals, their concatenations, and names assigned from them in the test."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

@@ -1,4 +1,4 @@
-"""How faithfully a test runs the commands of the block it cites."""
+"""How closely a test's commands match those of the block it cites."""
 
 import shlex
 from collections import Counter
@@ -12,7 +12,7 @@ type Fidelity = Choice["verbatim", "superset", "same-command", "none"]
 
 
 def fidelity(cited: Iterable[str], run: Iterable[str]) -> Fidelity:
-    """The best that any command of the test does for any command of the block.
+    """The best match of any command of the test with any command of the block.
 
     verbatim: the same line. superset: all its words and more. same-command: the same program and subcommand.
     """
@@ -34,7 +34,7 @@ def _lines(command: str) -> tuple[str, ...]:
 def _words(line: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(line, comments=True))
-    except ValueError:  # a line of something longer, with half a quote
+    except ValueError:  # a line of a longer command, with an unclosed quote
         return tuple(line.split())
 
 

@@ -1,4 +1,4 @@
-"""Stale citations rewritten in place: same form, indentation and quotes, and proved by reading them back."""
+"""Rewrites stale citations in place: same form, indentation and quotes, verified by parsing them again."""
 
 import difflib
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Fix:
 
 
 def fixes(report: Report) -> Iterator[Fix]:
-    """One per file that has a citation of an edited block. What is gone is for a person to decide."""
+    """One fix per file that cites an edited block. A citation of a removed block is left to a person."""
     matcher = Matcher(report.tutorial.blocks)
     for path in dict.fromkeys(stale.test.path for stale in report.stale if stale.nearest.staleness == "edited"):
         before = universal_newlines(Path(path).read_text(encoding="utf-8-sig"))
@@ -48,7 +48,7 @@ def fixes(report: Report) -> Iterator[Fix]:
 
 
 def fixed(source: str, path: str, matcher: Matcher) -> str:
-    """A file's source with its edited citations brought up to date, one at a time because lines move."""
+    """A file's source with updated citations, one at a time because lines move."""
     given_up: set[tuple[str, int]] = set()
     while found := _next_stale(source, path, matcher, given_up):
         test, index, block = found
@@ -83,7 +83,7 @@ def _proves(source: str, path: str, name: str, index: int, matcher: Matcher) -> 
 
 
 def _replaced(source: str, citation: Citation, block: Block) -> str | None:
-    """The source with the citation's literal exchanged; None where its form leaves no room."""
+    """The source with the citation's literal replaced; None if its form does not allow that."""
     literal = citation.literal
     lines = source.split("\n")
     if citation.form == "id":
@@ -99,7 +99,7 @@ def _replaced(source: str, citation: Citation, block: Block) -> str | None:
 
 
 def _call(literal: Literal, text: str, margin: str) -> str:
-    """The whole literal anew; one without inner lines to copy the indentation of gets it by the house style."""
+    """A new literal; one without inner lines to copy the indentation from gets the default style."""
     inner = (literal.inner or "").split("\n")
     is_block = len(literal.quote) == 3 and len(inner) > 1
     indent = next((_indent(line) for line in inner[1:] if line.strip()), margin) if is_block else f"{margin}    "
@@ -111,7 +111,7 @@ def _call(literal: Literal, text: str, margin: str) -> str:
 
 
 def _docstring(citation: Citation, text: str) -> str | None:
-    """The docstring with the lines of one section exchanged, and the blank lines after them kept."""
+    """The docstring with the lines of one section replaced, keeping the blank lines after them."""
     literal, section = citation.literal, citation.section
     if section is None or literal.inner is None or len(literal.quote) != 3:
         return None
@@ -131,7 +131,7 @@ def _docstring(citation: Citation, text: str) -> str | None:
 
 
 def _written(literal: Literal, inner: str, *, quote: str, keeps_escapes: bool) -> str:
-    """Raw where a backslash needs it, and in the other quotes where the text holds these."""
+    """Raw if a backslash needs it, and with the other quotes if the text contains these."""
     if quote in inner:
         quote = "'''" if quote == '"""' else '"""'
     is_raw = literal.is_raw or ("\\" in inner and not keeps_escapes)

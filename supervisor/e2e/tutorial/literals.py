@@ -1,4 +1,4 @@
-"""String literals as they stand in a source file, and the `Tutorial block:` sections in them."""
+"""String literals of a source file, and the `Tutorial block:` sections in them."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ _HEADER = re.compile(r"[A-Z][A-Za-z ]*:")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A string constant: where it stands, what it is worth, and how it is written (None for joined pieces)."""
+    """A string constant: its position, its value, and its source (None for joined pieces)."""
 
     line: int
     column: int
@@ -31,14 +31,14 @@ class Literal:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """As Python reads it, as written, and with shell continuations kept: the most readable first, no repeats."""
+        """Its readings without repeats: as Python evaluates it, as written, and with shell continuations kept."""
         if self.inner is None:
             return (self.value,)
         both = (self.inner, self.value) if "\n" in self.inner else (self.value, self.inner)
         return tuple(dict.fromkeys((*both, *self._with_continuations())))
 
     def _with_continuations(self) -> tuple[str, ...]:
-        """A non-raw literal loses `\\` and newline when Python reads it: read it again with the backslash doubled."""
+        """Python drops `\\` and newline from a non-raw literal: evaluate it again with the backslash doubled."""
         if self.is_raw or "\\\n" not in self.source:
             return ()
         doubled = _ESCAPE.sub(lambda found: "\\\\\n" if found[1] == "\n" else found[0], self.source)
@@ -47,7 +47,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A `Tutorial block:` section: lines `start` to `end` of its text, and the readings of where it may end."""
+    """A `Tutorial block:` section: lines `start` to `end` of its text, and a reading for each possible end."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ def sections_of(text: str) -> Iterator[Section]:
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    """Without the common margin; the first line, flush with its quotes, has none. Tabs stay tabs."""
+    """Remove the common indentation, except of the first line, which has none. Tabs are kept."""
     margin = min((_indent(line) for line in lines[1:] if line.strip()), default=0)
     return [lines[0].lstrip(), *(line[margin:] for line in lines[1:])]
 
@@ -95,7 +95,7 @@ def _indent(line: str) -> int:
 def _section(lines: list[str], header: int) -> Section:
     """An indented section ends where the indentation does; a flush one at the next `Capitalised words:`.
 
-    Every later end is a reading too, because a block may itself hold a line such as `Note: …`.
+    Every later end is a reading, too, because a block may itself contain a line such as `Note: …`.
     """
     found = _TUTORIAL.fullmatch(lines[header])
     rest = found["rest"].strip() if found else ""

@@ -1,4 +1,4 @@
-"""Citations against blocks: equal after normalisation, or stale with the nearest block beside it."""
+"""Matches citations with blocks: equal after normalisation, or stale, with the nearest block."""
 
 import difflib
 from collections import Counter, defaultdict
@@ -10,16 +10,16 @@ from supervisor.e2e.tutorial.blocks import Block, normalise
 from supervisor.e2e.tutorial.chunks import split_chunks
 from supervisor.e2e.tutorial.citations import Citation
 
-EDITED_FROM = 0.75  # similarity; below it the block is gone and the resemblance is chance
+EDITED_FROM = 0.75  # minimal similarity; below it the block counts as removed
 CANDIDATES = 5
-LONGEST = 20_000  # characters; longer texts are compared word by word only
+LONGEST = 20_000  # characters; longer texts are compared by words only
 
 type Staleness = Choice["edited", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """What a stale citation probably meant."""
+    """What a stale citation probably refers to."""
 
     block: Block | None
     ratio: float
@@ -44,7 +44,7 @@ class Matcher:
         self._postings: dict[str, list[int]] = {}
 
     def blocks_of(self, citation: Citation) -> tuple[Block, ...]:
-        """The blocks it cites: none if it is stale. One that quotes several blocks whole cites them all."""
+        """The blocks it cites; none if it is stale. It may quote several complete blocks."""
         return self.found(citation.form, citation.readings)
 
     def found(self, form: str, readings: Sequence[str]) -> tuple[Block, ...]:
@@ -65,7 +65,7 @@ class Matcher:
         return [block for blocks in quoted for block in blocks] if all(quoted) else []
 
     def nearest(self, citation: Citation) -> Nearest:
-        """What was probably meant by a citation that matches no block."""
+        """What a citation that matches no block probably refers to."""
         text = citation.readings[0]
         if citation.form == "id":
             return self._nearest_name(text)

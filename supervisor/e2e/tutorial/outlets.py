@@ -1,4 +1,4 @@
-"""The check's result for machines that show failures: JUnit XML and GitHub annotations."""
+"""The check's result for CI systems: JUnit XML and GitHub annotations."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to put right, at one place."""
+    """One problem and its position."""
 
     path: str
     line: int
@@ -24,7 +24,7 @@ class Finding:
 
 
 def findings(report: Report) -> Iterator[Finding]:
-    """Everything that keeps the check from passing, the stale before the uncited: they are often the same block."""
+    """Everything that makes the check fail; stale before uncited, which are often the same block."""
     for problem in report.tutorial.problems:
         yield Finding(report.script, problem.line, "tutorial can't be read", problem.message)
     for unreadable in report.unreadable:
@@ -42,7 +42,7 @@ def findings(report: Report) -> Iterator[Finding]:
 
 
 def as_annotations(report: Report) -> str:
-    """Workflow commands; past GitHub's limit, one that says how many more there are."""
+    """Workflow commands; beyond GitHub's limit, one with the number of further findings."""
     found = list(findings(report))
     shown = found if len(found) <= ANNOTATIONS else found[: ANNOTATIONS - 1]
     lines = [

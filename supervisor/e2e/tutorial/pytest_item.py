@@ -1,8 +1,8 @@
-"""The check as a pytest item, so that it runs with every run of the tests that cite the tutorial.
+"""The check as a pytest item, so that it runs along with the tests that cite the tutorial.
 
 The plugin calls `add_options` and `collect` from its hooks. With `tutorial = "tutorial/tutorial.sh"` and
-`tutorial_tests = "tests/e2e"` in the pytest configuration, a run that collects all of `tests/e2e` has one item more,
-`tutorial/tutorial.sh::cited`. A run of single tests (`file.py::test_x`) has not; by its own node id it runs alone.
+`tutorial_tests = "tests/e2e"` in the pytest configuration, a run that collects all of `tests/e2e` also has the item
+`tutorial/tutorial.sh::cited`. A run of single tests (`file.py::test_x`) does not. Its node id runs it alone.
 """
 
 from collections.abc import Iterator
@@ -57,13 +57,13 @@ def _roots(config: pytest.Config) -> list[Path]:
 
 
 def _is_whole(root: Path, config: pytest.Config) -> bool:
-    """Whether the run was asked for the folder or one above it, not for a part of it."""
+    """Whether the run collects the folder or one above it, not only a part of it."""
     asked = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
     return any(root.is_relative_to(path) for path in asked)
 
 
 class TutorialGap(Exception):
-    """Raised by the item; its text is the whole report."""
+    """Raised by the item, with the report as its text."""
 
 
 class TutorialFile(pytest.File):

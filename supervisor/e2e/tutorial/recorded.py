@@ -1,6 +1,6 @@
-"""What a test that runs is known to cite: just what the check of the tutorial reads in its source.
+"""What a running test cites, read from its source exactly as the check of the tutorial does.
 
-So the page of a run agrees with the check, also on a test that was skipped or failed before it came to cite anything.
+So the page of a run agrees with the check, even for a test that was skipped or failed before it cited anything.
 """
 
 from functools import lru_cache
@@ -14,7 +14,7 @@ type Cites = list[dict[str, object]]
 
 
 def cites(path: Path, name: str) -> Cites | None:
-    """Of a test by its name in a file, with its class; None where the source does not tell."""
+    """The citations of a test by its name (with its class) in a file; None if the source does not tell."""
     test = _tests_of(path).get(name)
     if test is None:
         return None

@@ -46,7 +46,7 @@ def summary(report: Report) -> str:
 
 
 def excuse(report: Report, block: Block) -> str:
-    """Why an uncited block is no news, or was none until lately."""
+    """Why an uncited block is allowed, or was until its waiver expired."""
     if block.waiver and block.waiver.until:
         return f"waiver expired on {block.waiver.until}: "
     return _baselined(block.id in report.allowed.blocks)
@@ -65,7 +65,7 @@ def meaning(report: Report, stale: Stale) -> str:
 
 
 def diff_of(report: Report, stale: Stale) -> list[str]:
-    """From what the test cites to what the script says now; nothing where the block is gone."""
+    """The diff from the citation to the block's current text; empty if the block is gone."""
     block = stale.nearest.block
     if block is None or stale.nearest.staleness == "gone":
         return []
@@ -76,7 +76,7 @@ def diff_of(report: Report, stale: Stale) -> list[str]:
 
 
 def command_of(block: Block) -> str:
-    """Its first command: what a person knows a block by."""
+    """Its first command, by which people recognise a block."""
     return block.commands[0] if block.commands else block.first_line
 
 

@@ -1,4 +1,4 @@
-"""What people have said of proposed blocks: a side file, so that a block's own text never changes by being accepted.
+"""Decisions on proposed blocks, in a separate file, so that accepting a block does not change its text.
 
 `tutorial.sh` has `tutorial.review.json` beside it: by block id, its state, its seed, and the job that proposed it.
 """
@@ -13,7 +13,7 @@ DECISIONS: tuple[str, ...] = get_args(Decision.__value__)
 
 
 class BadReview(Exception):
-    """The file is no record of reviews."""
+    """The file is not a review file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Review:
 
     @classmethod
     def of(cls, script: Path) -> "Review":
-        """A missing file says nothing yet."""
+        """A missing file is an empty review."""
         path = script.with_suffix(".review.json")
         if not path.exists():
             return cls(path, {})
@@ -38,9 +38,9 @@ class Review:
             said = json.loads(path.read_text(encoding="utf-8"))["blocks"]
             blocks = {block: Entry(**entry) for block, entry in said.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise BadReview(f"{path} is no record of reviews: {problem!r}") from problem
+            raise BadReview(f"{path} is not a review file: {problem!r}") from problem
         if unknown := {entry.state for entry in blocks.values()} - set(DECISIONS):
-            raise BadReview(f"{path} has a state that is none: {unknown.pop()}")
+            raise BadReview(f"{path} has an unknown state: {unknown.pop()}")
         return cls(path, blocks)
 
     @property
@@ -48,7 +48,7 @@ class Review:
         return {entry.seed for entry in self.blocks.values() if entry.state == "drafted"}
 
     def note(self, block: str, entry: Entry) -> bool:
-        """Whether it is news. A draft never takes a decision back."""
+        """Add an entry; returns whether it changes anything. A draft never replaces a decision."""
         known = self.blocks.get(block)
         if known == entry or (known and known.state != "drafted" and entry.state == "drafted"):
             return False

@@ -1,11 +1,10 @@
-"""Where a shell command ends: enough of bash's grammar to know which blank lines lie inside one.
+"""Finds where a shell command ends: enough of bash's grammar to know which blank lines are inside one.
 
 Theory of operation. `feed` takes one line at a time and keeps a stack of what is still open: a quote, `$(`, `${`,
-`((`, a compound command, a case with its phase. A heredoc's body is read after the line that asked for it. Between
+`((`, a compound command, a case with its phase. A heredoc's body is read after the line that opens it. Between
 tokens two things matter: whether the next word may be a keyword (`done` ends a loop, `echo done` doesn't), and
 whether an operator (`|`, `&&`, `name()`) still waits for its command. A blank line ends a block exactly when
-`is_open` is false. Nothing is ever refused: what bash would call a syntax error is skipped, or is left open for the
-caller to report.
+`is_open` is false. A syntax error is skipped, or leaves something open, which the caller reports.
 """
 
 import re
@@ -41,7 +40,7 @@ _PLAIN = re.compile(
 
 @dataclass(slots=True)
 class Frame:
-    """Something open: `kind` is what closes it, or how it is read."""
+    """Something open: `kind` is its closing token, or how it is read."""
 
     kind: str
     line: int
@@ -59,7 +58,7 @@ class Heredoc:
 
 
 class Shell:
-    """The state of a shell reader between two lines."""
+    """The parser's state between two lines."""
 
     def __init__(self, line: int = 0) -> None:
         self._line = line
@@ -83,7 +82,7 @@ class Shell:
 
     @property
     def open_kind(self) -> str:
-        """What is open, for a person."""
+        """What is open, for messages."""
         if self._stack:
             return OPENED_BY.get(self._stack[0].kind, self._stack[0].kind)
         return f"<<{self._heredocs[0].delimiter}" if self._heredocs else "an operator at the end of a line"
@@ -153,7 +152,7 @@ class Shell:
             self._start_command()
 
     def _open(self, token: str) -> None:
-        """A quote or an expansion begins: part of a word, whatever is inside."""
+        """A quote or an expansion begins: it is part of a word, whatever it contains."""
         self._in_word, self._word = True, self._word + "\0"
         kind = NESTED.get(token, token)
         self._push(kind)
@@ -225,7 +224,7 @@ class Shell:
         return 1
 
     def _close_parenthesis(self) -> None:
-        """Cases: what a parenthesis opened, with whatever is unfinished in it; a case pattern; nothing of ours."""
+        """Cases: closes a parenthesis, with anything unfinished inside; ends a case pattern; matches nothing open."""
         if self._kind() == "esac" and self._stack[-1].phase == "pattern":
             self._stack[-1].phase = "body"
             self._start_command()
@@ -294,4 +293,4 @@ class Shell:
             self._push(closer, phase="subject" if word == "case" else "")
         elif frame and word == frame.kind and word != ")":
             self._pop()
-            self._keyword_next = True  # `fi }` and `done; done` need no more than this
+            self._keyword_next = True  # enough for `fi }` and `done; done`

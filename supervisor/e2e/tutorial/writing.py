@@ -1,6 +1,6 @@
-"""What a tutorial and its tests still want written, as tasks; and what may become of a seed.
+"""The tasks of writers: what a tutorial and its tests lack; and the rules for filling a seed.
 
-A task is one of three: a *seed* to be filled with commands, a *block* that wants tests, a citation that is *stale*.
+A task is one of three: a *seed* to fill with commands, a *block* that needs tests, or a *stale* citation.
 """
 
 import re
@@ -21,24 +21,24 @@ MAX_SLUG = 40
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thing to be written. Paths are relative to the repository's root."""
+    """One thing to write. Paths are relative to the repository's root."""
 
     item: str
     kind: Kind
     tutorial: str
-    #: where the seed is, or the block
+    #: the script with the seed or block
     line: int = 0
     section: tuple[str, ...] = ()
-    #: its words as they stand there
+    #: its text in the script
     text: str = ""
     #: the folder of the tests
     tests: str = ""
     #: id of the block
     block: str = ""
-    #: the test with the stale citation, and how that differs from what the script says now
+    #: the test with the stale citation, and the diff from the citation to the script
     test: str = ""
     diff: str = ""
-    #: citations that are stale before any work
+    #: citations that were stale before the task began
     stale_before: int = 0
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Task:
 
 
 class NotFilled(Exception):
-    """Why something is no filled seed, in a sentence."""
+    """Why something is not a filled seed, in a sentence."""
 
 
 def seed_tasks(script: str, seeds: Iterable[Seed]) -> Iterator[Task]:
@@ -59,8 +59,7 @@ def seed_tasks(script: str, seeds: Iterable[Seed]) -> Iterator[Task]:
 
 
 def sync_tasks(script: str, tests: str, report: Report) -> Iterator[Task]:
-    """Stale citations first: the block that one of them means is not asked for again. Whether a test goes whose block
-    is gone, a person decides."""
+    """Stale citations first; their blocks need no second task. Citations of removed blocks are left to a person."""
     count = len(report.stale)
     edited = [stale for stale in report.stale if stale.nearest.staleness == "edited"]
     meant = {stale.nearest.block.id for stale in edited if stale.nearest.block}
@@ -89,31 +88,31 @@ def _task(kind: Kind, item: str, block: Block, *, script: str, tests: str, stale
 
 
 def proposed(before: str, after: str, task: Task) -> Block:
-    """The block that a seed has become, where nothing else has changed. Raises NotFilled."""
+    """The block that replaced a seed, if nothing else has changed. Raises NotFilled."""
     old, new = (universal_newlines(text).split("\n") for text in (before, after))
     start, rest = task.line - 1, task.line + task.text.count("\n")
     end = len(new) - len(old[rest:])
     if "\n".join(old[start:rest]).strip() != task.text or end < rest:
-        raise NotFilled("its seed is gone, or has no command yet")
+        raise NotFilled("its seed is missing, or has no command yet")
     if new[:start] != old[:start] or new[end:] != old[rest:]:
-        raise NotFilled("it changes the script elsewhere than at its seed")
+        raise NotFilled("it changes other parts of the script than its seed")
     if new[start:rest] != old[start:rest] or end == rest:
-        raise NotFilled("the words of the seed are not kept, or have no command yet")
+        raise NotFilled("the seed's comment was changed, or has no command yet")
     return one_block("\n".join(new[start:end]))
 
 
 def one_block(text: str) -> Block:
-    """A proposal must be one block and nothing beside it. Raises NotFilled."""
+    """Check that a proposal is exactly one block. Raises NotFilled."""
     found = parse(text)
     if found.problems:
-        raise NotFilled(f"it can't be read as a script: {found.problems[0].message}")
+        raise NotFilled(f"it can't be parsed as a script: {found.problems[0].message}")
     if len(found.blocks) != 1 or found.seeds or found.headings or found.blocks[0].text != text.strip("\n"):
         raise NotFilled("it is not exactly one block")
     return found.blocks[0]
 
 
 def accepted(script: str, seed: str, block: str) -> str:
-    """The script with a seed exchanged for the block that was proposed for it. Raises NotFilled."""
+    """The script with a seed replaced by its proposed block. Raises NotFilled."""
     one_block(block)
     found = [each for each in parse(script).seeds if each.text == seed]
     if len(found) != 1:

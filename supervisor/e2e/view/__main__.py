@@ -1,4 +1,4 @@
-"""`python -m supervisor.e2e.view DIR`: the page of a run, where the daemon's command line is not installed."""
+"""`python -m supervisor.e2e.view DIR`: writes the page of a run without the daemon's command line."""
 
 import argparse
 import sys
@@ -10,8 +10,8 @@ from supervisor.e2e.view.page import write
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m supervisor.e2e.view", description="Write one page of a run.")
     parser.add_argument("directory", type=Path, metavar="DIR", help="a run's results, such as .test_output/e2e/RUN")
-    parser.add_argument("--compare", type=Path, metavar="DIR2", help="another run, to see what has changed")
-    parser.add_argument("--tutorial", type=Path, metavar="FILE", help="the script, for its own order")
+    parser.add_argument("--compare", type=Path, metavar="DIR2", help="an earlier run to compare with")
+    parser.add_argument("--tutorial", type=Path, metavar="FILE", help="the script, to order blocks by")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: DIR/view.html")
     said = parser.parse_args()
     if not said.directory.is_dir():

@@ -1,4 +1,4 @@
-"""One attempt as the page shows it: its commands with timed output, and its recordings."""
+"""One attempt for the page: its commands with timed output, and its recordings."""
 
 import re
 import textwrap
@@ -31,14 +31,14 @@ def detail(attempt: Attempt, label: str, film: Filmer | None) -> dict[str, Any]:
 
 
 def message(error: str) -> str:
-    """Of what pytest prints, what went wrong without the way there: the lines that it marks with an E."""
+    """The error without its traceback: the lines of pytest's output that are marked with an E."""
     marked = [line[1:] for line in error.splitlines() if re.match(r"E(\s|$)", line)]
     lines = textwrap.dedent("\n".join(marked)).strip() or error.strip().partition("\n")[0]
     return lines[:_MESSAGE_LIMIT]
 
 
 def _commands(attempt: Attempt) -> list[dict[str, Any]]:
-    """From the events, which are there up to the moment a worker was killed."""
+    """The commands from the events, which are complete up to the moment a worker was killed."""
     commands: dict[int, dict[str, Any]] = {}
     left: dict[int, int] = {}
     for event in attempt.events:
@@ -65,7 +65,7 @@ def _started(attempt: Attempt, event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(command: dict[str, Any], event: dict[str, Any], room: int) -> int:
-    """Add an event to its command; says how much of the room it took."""
+    """Add an event to its command; returns how many characters it used."""
     time = event.get("t")
     at = float(time) if isinstance(time, int | float) else 0.0
     if event.get("event") == "end":

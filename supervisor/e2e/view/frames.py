@@ -1,4 +1,4 @@
-"""A recording as frames of changed rows: the terminal is emulated here (by pyte), so the page only draws text."""
+"""A recording as frames of changed rows. pyte emulates the terminal here, so the page only draws text."""
 
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -11,7 +11,7 @@ from supervisor.e2e.view.styled import BOLD, ITALIC, STRIKE, UNDERLINE, Run, Sty
 
 SECONDS_PER_FRAME = 1 / 25
 TEXT_LIMIT = 4 * 1024 * 1024
-LARGEST = Size(400, 200)  # what a hostile recording may ask for
+LARGEST = Size(400, 200)  # the limit for a hostile recording
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Film:
             self.markers.append([round(event.time, 3), event.code, event.data[:2000]])
 
     def shoot(self, time: float) -> None:
-        """Keep what has changed on the screen since the frame before."""
+        """Add a frame with the rows that changed since the previous one."""
         changed = {line: self._row(line) for line in sorted(self.screen.emulator.dirty) if line < self.size.lines}
         self.screen.emulator.dirty.clear()
         changes = {line: row for line, row in changed.items() if self.shown.get(line) != row}
@@ -48,13 +48,13 @@ class _Film:
             self.frames.append(frame)
 
     def height(self) -> int:
-        """How many lines are ever used: a page need not show the empty rest of a tall terminal."""
+        """The number of lines that are ever used; the page leaves out the rest of a tall terminal."""
         used = [line for _, changes, _, _ in self.frames for line, row in changes.items() if self.rows[row]]
         highest: int = max([*used, *(frame[2][0] for frame in self.frames), 5])
         return highest + 1
 
     def _row(self, line: int) -> int:
-        """The number of a row's look; equal rows, such as empty ones, are kept once."""
+        """The index of a styled row; equal rows, such as empty ones, are stored once."""
         row = tuple(_runs(self.screen, line, self.size.columns))
         if row not in self.known:
             self.known[row] = len(self.rows)
@@ -63,13 +63,13 @@ class _Film:
 
 
 def film(cast: Cast) -> dict[str, Any]:
-    """The recording as the page's player wants it."""
+    """The recording in the format of the page's player."""
     size = _bounded(cast.size)
     made = _Film(size, Screen(size))
     for _, events in groupby(cast.events, key=lambda event: int(event.time / SECONDS_PER_FRAME)):
         time = 0.0
         for event in events:
-            if event.code in "im":  # what could be seen at this very moment, even within one frame's time
+            if event.code in "im":  # show the exact moment, even within the time of one frame
                 made.shoot(event.time)
             made.take(event)
             time = event.time

@@ -1,4 +1,4 @@
-"""Which tests belong to which block: by the tutorial where it is given, else by what the tests cite."""
+"""Groups tests by block: by the tutorial if it is given, else by the tests' citations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,8 +31,8 @@ class Grouping:
 
 
 def group(attempts: list[Attempt], tutorial: Path | None) -> Grouping:
-    """Every test is somewhere: under each block it cites, under `stale`, or under `uncited`. With a tutorial, what is
-    cited is what the check of the tutorial says; without one, each cited text is a block."""
+    """Every test is listed: under each block it cites, under `stale`, or under `uncited`. With a tutorial, citations
+    match as in the check of the tutorial; without one, each cited text is a block."""
     if tutorial is None:
         return _by_citations(attempts)
     parsed = blocks.parse(tutorial.read_text(encoding="utf-8-sig", errors="replace"))
@@ -75,7 +75,7 @@ def _group_of(block: blocks.Block) -> Group:
 
 
 def _citations(attempt: Attempt) -> list[tuple[str, tuple[str, ...]]]:
-    """What its source cites, by form, each with all its readings. Where its source does not tell: what the test cited
+    """The citations in its source, by form, each with all its readings. If the source is unknown: what the test cited
     when it ran, and what its docstring quotes."""
     written = attempt.data.get("cites")
     if isinstance(written, list):

@@ -1,4 +1,4 @@
-"""Reads the results of a run, as the plugin left them, without trusting a byte of them."""
+"""Reads the results of a run without trusting their content."""
 
 import json
 from collections import defaultdict
@@ -17,7 +17,7 @@ LARGEST_CAST = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of one test."""
+    """One attempt of one test."""
 
     directory: Path
     number: int
@@ -44,12 +44,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """All tries of one test, the last of which says how it ended."""
+    """All attempts of one test; the last one has its outcome."""
 
     nodeid: str
     attempts: tuple[Attempt, ...]
 
-    __test__ = False  # pytest collects classes that are called Test…
+    __test__ = False  # pytest would collect a class called Test…
 
     @property
     def last(self) -> Attempt:
@@ -66,7 +66,7 @@ class Run:
 
 
 def load(directory: Path) -> Run:
-    """The run in a directory; what cannot be read is named, not skipped in silence."""
+    """The run in a directory; files that can't be read are listed, not silently skipped."""
     attempts: dict[str, list[Attempt]] = defaultdict(list)
     unreadable: list[str] = []
     for path in sorted(directory.glob(f"*/attempt-*/{FILE_NAME}")):
@@ -123,6 +123,6 @@ def moment(text: object) -> float:
 
 
 def strings(values: object) -> Iterator[str]:
-    """The strings of what should be a list of strings."""
+    """The strings in a value that should be a list of strings."""
     if isinstance(values, list):
         yield from (value for value in values if isinstance(value, str))

@@ -1,8 +1,8 @@
-"""The page: one file that needs nothing else, and that nothing written by a test can make do anything.
+"""Writes the page: one self-contained file in which nothing that a test has written can execute.
 
-All text reaches the page as JSON, in a template that escapes what it is given, and the document through
-`textContent`; the policy in its head allows this one script and this one style sheet by their hashes, and no request
-to anywhere. Details of a test are packed (gzip), and unpacked when somebody looks at them.
+All text is passed to the page as JSON, by a template that escapes it, and to the document by `textContent`; the
+Content-Security-Policy allows only this script and style sheet, by their hashes, and no network requests. A test's
+details are compressed (gzip), and decompressed when they are opened.
 """
 
 import base64
@@ -45,7 +45,7 @@ def page(directory: Path, *, compare: Path | None = None, tutorial: Path | None 
 
 
 def _filmer() -> Filmer | None:
-    """pyte is only there where recordings are made; without it the page says so in their place."""
+    """pyte is installed only where recordings are made; without it the page shows a note in their place."""
     try:
         from supervisor.e2e.view.frames import film
     except ImportError:
@@ -94,7 +94,7 @@ def _was(test: TestResult | None) -> dict[str, Any] | None:
 
 
 def _details(test: TestResult, before: TestResult | None, film: Filmer | None) -> list[dict[str, Any]]:
-    """The last attempt first, since it is what people come for."""
+    """The last attempt first, because it is the most interesting."""
     shown = [detail(attempt, f"attempt {attempt.number}", film) for attempt in reversed(test.attempts)]
     return [*shown, detail(before.last, "other run", film)] if before else shown
 

@@ -1,7 +1,7 @@
 """Coloured text as runs `[text, foreground, background, flags]`, from terminal escapes or from a terminal's screen.
 
-A colour is `#rrggbb` or "" for the page's own; everything that is not a colour or a style is taken out, so that no
-escape of a hostile program reaches the reader's clipboard, terminal or page.
+A colour is `#rrggbb`, or "" for the page's default; every escape that is not a colour or a style is removed, so that
+none of a hostile program reaches the reader's clipboard, terminal or page.
 """
 
 import re
@@ -50,7 +50,7 @@ def named(name: str, is_bright: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the next characters look."""
+    """The style of the next characters."""
 
     foreground: str = ""
     background: str = ""
@@ -65,7 +65,7 @@ class Style:
 
 
 def runs(text: str) -> list[Run]:
-    """The text without escapes, in pieces of one look each."""
+    """The text without escapes, in pieces of one style each."""
     found: list[Run] = []
     style, position = Style(), 0
     for escape in _ESCAPE.finditer(text):

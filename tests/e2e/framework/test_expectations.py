@@ -54,7 +54,7 @@ def test_claims_about_text() -> None:
         (lambda: expect("status: runing\nx\n").to_contain("status: running"), "nearest line is: status: runing"),
         (lambda: expect("a\nb\n").to_equal("a\nc\n"), "-c"),
         (lambda: expect("a  b\n").to_equal("a b\n"), "only in white space"),
-        (lambda: expect("a").to_equal("a\n"), r"differ at character 1: wanted 'a\n'"),
+        (lambda: expect("a").to_equal("a\n"), r"differ at character 1: expected 'a\n'"),
         (lambda: expect("x" * 900 + "a").to_equal("x" * 900 + "b"), "differ at character 900"),
         (lambda: expect("c\na\n").to_have_lines("a", "c"), "to have the lines"),
         (lambda: expect("x\x1b[31m").to_contain("y"), r"x\x1b[31m"),
@@ -104,7 +104,7 @@ def test_failures_of_json_say_where(claim: object, said: str) -> None:
         (lambda: expect("text").to_contain(5), "text can contain text"),
         (lambda: expect("text").eventually().to_contain("x"), "can never change"),
         (lambda: expect("{}").json("a..b"), "is not a path"),
-        (lambda: expect(expect("x")), "expectation already"),
+        (lambda: expect(expect("x")), "already an expectation"),
     ],
 )
 def test_wrong_uses_say_what_to_write(claim: object, said: str) -> None:
