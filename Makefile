@@ -1,9 +1,9 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# Nothing that is started here has to do with a tmux that it is started in.
+# Nothing started here may reach the tmux server that make runs in.
 unexport TMUX TMUX_PANE
-# Images of containers set this. Each of the thousand Pythons that the tests start would compile all that it imports.
+# Container images set this. With it, each of the thousand Pythons that the tests start would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
@@ -12,26 +12,26 @@ SITE = sphinx-build -q -W --keep-going -j auto -d site/.doctrees -b html docs si
 
 .PHONY: help setup setup-tests demo test check proof bench docs picture install uninstall lock diagrams clean
 
-help: ## what each target does
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-setup: ## install all that is needed to run (environments, tmux, git, rsync, jq)
+setup: ## install everything needed to run (environments, tmux, git, rsync, jq)
 	@scripts/bootstrap
 
-setup-tests: ## the same, and what only the tests need (systemd, sshd, chromium)
+setup-tests: ## setup, and install what only the tests need (systemd, sshd, chromium)
 	@BOOTSTRAP_TESTS=1 scripts/bootstrap
 
-demo: setup ## the whole story in minutes, without a key: a daemon, 44 tests in trouble, an agent on each
+demo: setup ## a complete run in minutes, without an API key: a daemon, 44 tests, an agent on each
 	@supervisorctl demo
 
-test: setup-tests ## all tests that end within minutes
+test: setup-tests ## run all tests but the slow proofs
 	@pytest -q -n $(WORKERS) --dist worksteal -rfER -m "not proof" $(TESTS)
 
-proof: setup-tests ## the slow proofs: crashes at every step, on the real mngr; properties on many examples
+proof: setup-tests ## run the slow proofs: crashes at every step on the real mngr, properties on many examples
 	@pytest -q -n $(WORKERS) --dist worksteal -rfER --timeout 300 --hypothesis-profile=many \
 		-m proof $(TESTS)
 
-check: setup ## formatting, lint, strict types, import contracts, documentation, file budgets
+check: setup ## check formatting, lint, strict types, import contracts, documentation, file budgets
 	@ruff format --check .
 	@ruff check .
 	@mypy
@@ -39,7 +39,7 @@ check: setup ## formatting, lint, strict types, import contracts, documentation,
 	@$(SITE)
 	@pytest -q tests/shape
 
-bench: setup ## speeds, each beside its floor
+bench: setup ## run the benchmarks, each compared with its floor
 	@python -m bench
 
 docs: setup ## the site, in site/; every link in it is checked
@@ -52,13 +52,13 @@ picture: setup ## draw docs/img/follow.svg from a recording of the demo, which t
 install: setup ## install under PREFIX (/usr/local), staged in DESTDIR
 	@scripts/install
 
-uninstall: ## take that away again; state and configuration stay
+uninstall: ## remove the installation; state and configuration stay
 	@scripts/install --remove
 
-diagrams: setup ## draw docs/state-diagrams.md from the tables
+diagrams: setup ## generate docs/state-diagrams.md from the transition tables
 	@scripts/diagrams
 
-lock: ## resolve the bounds of pyproject.toml into requirements/*.lock
+lock: ## resolve the version bounds of pyproject.toml into requirements/*.lock
 	@scripts/lock
 
 clean: ## remove environments and caches

@@ -77,9 +77,7 @@ async def _made(desk: Desk, said: str) -> Report:
     past = history(events, now)
     past = replace(past, notes=tuple(await moving.notes(desk, summary(batch), past.notes)))
     # In a thread, because it reads files.
-    return await in_thread(
-        lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now)
-    )
+    return await in_thread(lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now))
 
 
 async def events_of(desk: Desk, batch: str) -> list[Event]:
