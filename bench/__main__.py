@@ -18,7 +18,7 @@ BENCHMARKS = (
 
 
 def main() -> int:
-    """All of them, or those named: `python -m bench plan e2e_run`."""
+    """Run all benchmarks, or the named ones: `python -m bench plan e2e_run`."""
     leave_the_users_tmux()
     wanted = set(sys.argv[1:])
     code = 0

@@ -26,7 +26,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         session = E2e(TestRecord("bench", Path(directory), 1), Budget(time.monotonic()), home)
         try:
-            # By turns, so that what else the machine does weighs on both alike.
+            # Alternate, so that other load on the machine affects both alike.
             pairs = [
                 (
                     seconds(lambda: subprocess.run(["bash", "-c", "true"], check=True)),

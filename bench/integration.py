@@ -1,8 +1,8 @@
 """Integration of 300 branches in a repository of 5,000 files, beside a plain loop of `git cherry-pick`.
 
 60 branches touch the same three files (so some conflict), 40 make an identical change, 200 a file of their own.
-Both sides get the same commits in the same order, and must end with the same tree and the same conflicts. Processor
-time is told beside the clock's: it can be trusted on a busy machine.
+Both get the same commits in the same order, and must end with the same tree and the same conflicts. CPU time is shown
+next to wall-clock time, because it is reliable on a busy machine.
 """
 
 import os
@@ -81,7 +81,7 @@ def branches(made: Repository) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Seconds since some start, by the clock and of processors; children count."""
+    """Wall-clock and CPU seconds since an arbitrary start, including children."""
 
     clock: float
     processor: float
@@ -103,7 +103,7 @@ def ours(bare: Path, base: str, shas: list[str]) -> tuple[Integrated, Taken]:
 
 
 def by_loop(work: Path, shas: list[str]) -> tuple[str, set[str], Taken]:
-    """The tree, what conflicted, and the time. An empty pick is skipped, as a person would."""
+    """The tree, the conflicts, and the time. An empty pick is skipped, as a person would do."""
     start, conflicts = Taken.now(), set()
     for sha in shas:
         if git(work, "cherry-pick", sha).returncode:
@@ -128,7 +128,7 @@ def main() -> None:
         git(bare, "repack", "-adq")
         git(Path(folder), "clone", "-q", "--branch", "base", "bare.git", str(work))
         result, our_time = ours(bare, made.base, shas)
-        # The loop gets our order: tests first, then fixes by rank.
+        # The loop picks in our order: tests first, then fixes by rank.
         fixes = [row.change.sha for row in result.changes if not row.change.is_test]
         order = [sha for sha in shas if sha not in set(fixes)] + fixes
         tree, conflicts, loop_time = by_loop(work, order)

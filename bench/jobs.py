@@ -1,10 +1,10 @@
-"""Batches of scripted agents on the real mngr: how far from the floor is a whole run?
+"""Batches of scripted agents on the real mngr: how does a whole run compare with its floor?
 
     python -m bench.jobs [--jobs 100] [--slots 10] [--work 5]
 
-The floor is what a perfect scheduler would take: (work + 1 s to start, run pytest, commit and pack) x jobs / slots.
-Seconds of CPU are those of this machine at this hour, so beside them stands what mngr alone costs here: an agent made
-and destroyed by plain calls, as a supervisor without a fork server would (2 s where the limit of 0.4 was set).
+The floor is the time of a perfect scheduler: (work + 1 s to start, run pytest, commit and pack) x jobs / slots.
+CPU time depends on the machine and its load, so the cost of mngr alone is shown next to it: an agent created and
+destroyed by plain calls, as without a fork server (2 s on the machine for which the limit of 0.4 was set).
 """
 
 import argparse
@@ -40,7 +40,7 @@ BATCH = "bench"
 
 
 def cpu_seconds() -> float:
-    """Of this process and of all its children that have ended. Agents are the tmux server's, not ours."""
+    """CPU seconds of this process and its ended children, without agents, which are the tmux server's children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
@@ -51,7 +51,7 @@ def resident_megabytes() -> float:
 
 @dataclass
 class Run:
-    """One batch, and what was seen of it."""
+    """One batch and its measurements."""
 
     folder: Path
     jobs: int
@@ -108,7 +108,7 @@ class Run:
         await self._plainly(repo)
 
     async def _plainly(self, repo: Path) -> None:
-        """The two calls that no supervisor can do without, as processes of their own."""
+        """The two calls that every supervisor needs, each as a process."""
         plain = self.settings.model_copy(update={"state_dir": self.folder / "plain"})
         agents = await open_agents(replace(mngr_settings(plain), warm=False))
         await agents.facts()
@@ -130,7 +130,7 @@ class Run:
         self.lags.sort()
 
     def found(self) -> Iterator[tuple[str, float, str]]:
-        """Each figure with what it is to be held against."""
+        """Each figure with its target or floor."""
         published = {e.job: e.at for e in self.events if isinstance(e, WorkPublished)}
         collected = {e.job: e.at for e in self.events if isinstance(e, WorkCollected)}
         waits = sorted(at - published[job] for job, at in collected.items())
@@ -142,7 +142,7 @@ class Run:
         yield "published to collected p99, s", waits[int(len(waits) * 0.99) - 1], "at most 2"
         yield "CPU of orchestration per job, s", self.cpu / self.jobs, "at most 0.4"
         yield "CPU of the same by plain calls, s", self.plain, f"{self.plain / self.cpu * self.jobs:.1f} times ours"
-        yield "resident at the most, MB", self.peak, "under 120"
+        yield "maximum resident size, MB", self.peak, "under 120"
         yield "lag of the event loop p99, ms", self.lags[int(len(self.lags) * 0.99) - 1] * 1000, "under 50"
 
 

@@ -1,9 +1,9 @@
-"""Agents that write a lot: is every line read in time, and does the daemon's loop notice?
+"""Agents that write a lot: is every line read in time, and does it delay the daemon's loop?
 
     python -m bench.logs [--agents 100] [--rate 200] [--seconds 30]
 
-First at the given rate, then as fast as it goes: the same lines once more from the start. The floor is a plain copy
-of the files that were written.
+First at the given rate, then at full speed: the same lines again from the start. The floor is a plain copy of the
+files.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def attempts(count: int, batch: str) -> dict[AttemptKey, Attempt]:
 
 
 async def line_lags(logs: AgentLogs, keys: list[AttemptKey], lags: list[float]) -> None:
-    """How old each line of a few attempts is when it can be read."""
+    """The age of each line of a few attempts when it can be read."""
     places = dict.fromkeys(keys, 0)
     while True:
         for key in keys:
@@ -99,7 +99,7 @@ async def ingested(logs: AgentLogs, keys: Mapping[AttemptKey, Attempt]) -> int:
 
 
 async def at_full_speed(logs: AgentLogs, files: list[Path], written: int) -> dict[str, float]:
-    """The same lines once more, from the start; and a plain copy of them."""
+    """Read the same lines again from the start; and copy the files."""
     again = attempts(len(files), "again")
     began, all_tokens = time.monotonic(), written // 20 * 11
     logs.watch(again)

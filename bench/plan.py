@@ -1,6 +1,6 @@
-"""What deciding costs: `plan` with ever more jobs queued, `apply` for each event, and the replay of a long journal.
+"""The cost of the core: `plan` with growing queues, `apply` of each event, and the replay of a long journal.
 
-The floor of each is the same with as little as possible to look at: one queued job, or an event that changes nothing.
+The floor of each is the same call with minimal input: one queued job, or an event that changes nothing.
 """
 
 import statistics
@@ -20,12 +20,12 @@ from supervisor.model.state import State
 AGENTS = 300
 ROUNDS = 1000
 REPLAYED = 80_000
-#: of one batch in the replay; the events of its jobs are of `LIFE`
+#: jobs of one batch in the replay; each has the events of `LIFE`
 JOBS = 10_000
 
 
 def begun(jobs: int, slots: int) -> State:
-    """A batch of so many jobs beyond those that have an agent in each slot, one of them published a moment ago."""
+    """A batch of this many queued jobs, with an agent in every slot, one of which has just published."""
     tests = tuple(f"tests/test_it.py::test_{number}" for number in range(slots + jobs))
     state = apply(State("bench"), ev.PoolsConfigured(0.0, (ev.PoolSpec("local", "local", slots),)))
     state = apply(state, ev.BatchSubmitted(0.0, "b", "/repo", "base", tests, Profile()))
@@ -38,7 +38,7 @@ def begun(jobs: int, slots: int) -> State:
 
 
 def timings(action: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Microseconds of each round, sorted."""
+    """The microseconds of each round, sorted."""
     taken = []
     for _ in range(rounds):
         start = time.perf_counter_ns()
@@ -52,7 +52,7 @@ def p99(taken: list[float]) -> float:
 
 
 def bench_plan() -> None:
-    """With a slot free, so that the next launch is looked for; and with none, as most of the time."""
+    """Plan with a free slot, so that the next launch is selected; and without one, as most of the time."""
     floor: float | None = None
     for jobs in (1, 1_000, 100_000):
         full = begun(jobs, AGENTS)
@@ -70,7 +70,7 @@ def bench_plan() -> None:
 
 
 def life(key: AttemptKey) -> list[ev.Event]:
-    """All that happens to a job that goes well."""
+    """All events of a job that ends well."""
     return [
         ev.LaunchStarted(0.0, *key, agent_id="i", agent_name="n", pool="local", provider="local"),
         ev.LaunchSucceeded(0.0, *key, host_id="here"),
@@ -86,7 +86,7 @@ def life(key: AttemptKey) -> list[ev.Event]:
 
 
 def bench_apply() -> None:
-    """A whole life beside the agents of 300 others, event by event."""
+    """Apply all events of a job one by one, while 300 other agents run."""
     state = begun(100_000, AGENTS)
     state = apply(state, ev.SlotsChanged(0.0, "local", AGENTS + 1))
     floor = statistics.median(timings(partial(apply, state, ev.OrphanDestroyed(0.0, "i"))))
@@ -102,7 +102,7 @@ def bench_apply() -> None:
 
 
 def bench_replay() -> None:
-    """A batch of 10,000 jobs, most of them over, as a restart in the middle of a long night finds it."""
+    """Replay a batch of 10,000 jobs, most of them over, as at a restart in the middle of a long night."""
     tests = tuple(f"tests/test_it.py::test_{number}" for number in range(JOBS))
     events: list[ev.Event] = [
         ev.PoolsConfigured(0.0, (ev.PoolSpec("local", "local", 4),)),

@@ -1,8 +1,8 @@
-"""Ten thousand jobs: how long they take to be accepted, what they weigh, and how quick a restart is.
+"""Ten thousand jobs: the time to submit them, their memory, and the time of a restart.
 
     python -m bench.scale [--jobs 10000] [--agents 100]
 
-The floors beside the figures are pytest's own collection, and one plain `mngr list` of as many agents.
+The floors are pytest's own collection, and a plain `mngr list` of the same number of agents.
 """
 
 import argparse
@@ -70,7 +70,7 @@ class Box:
         return timed(str(BIN / "supervisorctl"), "--socket", str(self.folder / "ctl.sock"), *words, cwd=cwd)
 
     def answers(self) -> bool:
-        """Asked without the command around it, which would take its time from the daemon that starts."""
+        """Ask without starting `supervisorctl`, which would compete with the starting daemon for the CPU."""
         try:
             Client(self.folder / "ctl.sock").get("/v1/status")
         except SupervisorError:
@@ -82,7 +82,7 @@ class Box:
         return found
 
     def listed(self) -> int:
-        """How many of the agents that are known were found by the last listing."""
+        """How many of the known agents the last listing found."""
         found = re.findall(r'"known": (\d+)[^\n]*"event": "listed"', self.log.read_text())
         return int(found[-1]) if found else 0
 
@@ -95,7 +95,9 @@ class Box:
 def box(agents: int) -> Iterator[Box]:
     folder = Path(tempfile.mkdtemp(prefix="sv-scale-", dir="/tmp"))
     sleeper = folder / "sleeper"
-    sleeper.write_text('#!/bin/bash\n: >"$MNGR_AGENT_STATE_DIR/active"  # at work: not to be nudged\nsleep 3600\n')
+    sleeper.write_text(
+        '#!/bin/bash\n: >"$MNGR_AGENT_STATE_DIR/active"  # marked as working: not nudged\nsleep 3600\n'
+    )
     sleeper.chmod(0o755)
     (folder / "config.toml").write_text(
         CONFIG.format(folder=folder, agents=agents, sleeper=sleeper, python=sys.executable)
@@ -141,7 +143,7 @@ def measure(jobs: int, agents: int) -> Iterator[tuple[str, float, str]]:
 
 
 def answering(here: Box, batch: str) -> float:
-    """What the daemon itself takes, without the command around it."""
+    """The daemon's own time, without that of starting `supervisorctl`."""
     took = []
     for _ in range(7):
         started = time.monotonic()

@@ -1,15 +1,15 @@
-"""The tutorial's shell reader beside tree-sitter-bash, on real scripts, with bash itself as the judge.
+"""Compares the tutorial's shell parser with tree-sitter-bash on real scripts, with bash itself as the reference.
 
     python -m bench.shell [--scripts 1000] [--show 3] [FOLDER...]
 
-Any folders will do; without one, what this machine has under /usr and /etc. Needs `pip install tree-sitter
-tree-sitter-bash`, which the project does not. The scripts are those that bash accepts.
+The default folders are /usr and /etc. Needs `pip install tree-sitter tree-sitter-bash`, which the project itself does
+not use. Only scripts that bash accepts are compared.
 
-- *blocks*: does a command still go on at this blank line? bash is asked about every one: `bash -n` refuses what ends
-  in the middle of a command.
-- *here-documents*, *comments*, *first words* of commands: bash does not tell them. Where the two differ it is asked
-  about the script with that place changed: rubbish is read without complaint in data and in comments only, and a word
-  that only closes is refused where a command begins.
+- *blocks*: is a blank line inside a command? This is checked with bash for every blank line: `bash -n` rejects a
+  script that ends in the middle of a command.
+- *here-documents*, *comments*, *first words* of commands: bash does not report these. Where the parsers differ, bash
+  checks the script with that place changed: it accepts junk only in data and comments, and rejects a closing keyword
+  at the beginning of a command.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from bench.shell_readers import SHEBANG, Place, Seen, Theirs, ours
 FOLDERS = ("/usr", "/etc")
 KINDS = ("blocks", "here-documents", "comments", "first words")
 LARGEST, SECONDS = 200_000, 30.0
-#: neither code nor in a quote may have it
+#: junk that is invalid in code and in a quote
 RUBBISH = "' \" ) ;; ("
-#: no code may have it, a quote may
+#: junk that is invalid in code, but valid in a quote
 JUNK = ") ;; ) ;; ("
 
 
 def accepts(script: str) -> bool:
-    """Whether bash can read it to the end; a here-document that the end cuts off is only warned of."""
+    """Whether bash can parse all of it; for an unfinished here-document it only prints a warning."""
     bash = ("bash", "--norc", "-O", "extglob", "-n")
     done = subprocess.run(
         bash,
@@ -50,7 +50,7 @@ def accepts(script: str) -> bool:
 
 
 def scripts(folders: Sequence[str], most: int) -> Iterator[tuple[Path, str]]:
-    """So many that bash accepts, in an order that has nothing to do with where they are."""
+    """This many scripts that bash accepts, in an order that does not depend on their location."""
     found: dict[str, tuple[Path, bytes]] = {}
     for folder in folders:
         for place, _, names in os.walk(folder):
@@ -59,7 +59,7 @@ def scripts(folders: Sequence[str], most: int) -> Iterator[tuple[Path, str]]:
                     found[hashlib.sha256(data).hexdigest()] = path, data
     taken = 0
     for _, (path, data) in sorted(found.items()):
-        text = data.decode("latin-1")  # a character is a byte, for bash in its C locale as for tree-sitter
+        text = data.decode("latin-1")  # one character per byte, as in bash's C locale and tree-sitter
         if taken < most and accepts(text):
             taken += 1
             yield path, text
@@ -80,7 +80,7 @@ def _script(path: Path) -> bytes | None:
 
 
 def open_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
-    """Each blank line after a line that is not, and whether bash is in the middle of a command there."""
+    """Each blank line that follows a non-blank one, and whether it is inside a command according to bash."""
     start = 0
     for row in range(1, len(lines)):
         if not lines[row].strip() and lines[row - 1].strip():
@@ -90,12 +90,12 @@ def open_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
 
 
 def is_heredoc(lines: list[str], at: Place) -> bool:
-    """Whether a here-document begins in this line: then rubbish may stand in the next one."""
+    """Whether a here-document begins in this line: then bash accepts junk in the next one."""
     return accepts("\n".join([*lines[: at.row + 1], RUBBISH, *lines[at.row + 1 :]]) + "\n")
 
 
 def is_comment(lines: list[str], at: Place) -> bool:
-    """Whether junk may stand behind its `#`, and may not in its place."""
+    """Whether bash accepts junk after its `#`, and rejects it in place of the `#`."""
     before = lines[at.row][: at.column]
     with_mark, without = (
         accepts("\n".join([*lines[: at.row], before + text, *lines[at.row + 1 :]]) + "\n")
@@ -105,14 +105,14 @@ def is_comment(lines: list[str], at: Place) -> bool:
 
 
 def begins_command(lines: list[str], at: Place) -> bool:
-    """Whether a word that only closes something is refused in front of it."""
+    """Whether bash rejects a closing keyword in front of it."""
     line = lines[at.row]
     changed = line[: at.column] + "} " + line[at.column :]
     return not accepts("\n".join([*lines[: at.row], changed, *lines[at.row + 1 :]]) + "\n")
 
 
 class Tally:
-    """Where each reader is wrong, by kind."""
+    """Where each parser is wrong, by kind."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -142,7 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", metavar="FOLDER", default=FOLDERS)
     parser.add_argument("--scripts", type=int, default=1000)
-    parser.add_argument("--show", type=int, default=3, help="so many of each kind of mistake")
+    parser.add_argument("--show", type=int, default=3, help="how many mistakes of each kind to show")
     said = parser.parse_args()
     try:
         theirs = Theirs()

@@ -1,4 +1,4 @@
-"""What two readers of shell scripts find in one: ours, and tree-sitter-bash where it is installed."""
+"""What two parsers find in a shell script: ours, and tree-sitter-bash if it is installed."""
 
 import importlib
 import re
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from supervisor.e2e.tutorial.shell import _PLAIN, BEFORE_KEYWORDS, CLOSERS, Shell
 
 SHEBANG = re.compile(rb"#! *(?:/usr)?(?:/local)?/bin/(?:env +)?(?:ba|da)?sh\b")
-#: words of the grammar, which begin no command
+#: keywords, which are not commands
 KEYWORDS = {*CLOSERS, *CLOSERS.values(), *BEFORE_KEYWORDS, "do", "function", "time", "coproc", "in"} - {"[["}
-#: what begins with a redirection is not compared: to ours its command is one more word
+#: a command that begins with a redirection is not compared: for our parser its name is another word
 _NO_WORD = re.compile(rf"\d*[<>]|(?:{'|'.join(map(re.escape, KEYWORDS))})(?=[\s;]|$)")
 
 
@@ -24,9 +24,9 @@ class Place(NamedTuple):
 
 @dataclass
 class Seen:
-    """What a reader found in a script."""
+    """What a parser found in a script."""
 
-    #: blank lines at which a command goes on
+    #: blank lines inside a command
     open_at: set[int] = field(default_factory=set)
     heredocs: set[Place] = field(default_factory=set)
     comments: set[Place] = field(default_factory=set)
@@ -34,7 +34,7 @@ class Seen:
 
 
 class Watched(Shell):
-    """Our reader, which also tells what it passes by."""
+    """Our parser, which also records what it skips."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ def ours(text: str) -> Seen:
 
 
 class Theirs:
-    """tree-sitter-bash; ImportError where it is not installed."""
+    """tree-sitter-bash; raises ImportError if it is not installed."""
 
     def __init__(self) -> None:
         sitter, grammar = importlib.import_module("tree_sitter"), importlib.import_module("tree_sitter_bash")
@@ -124,12 +124,12 @@ def _walk(root: Any) -> Iterator[Any]:
 
 
 def _is_backquoted(node: Any) -> bool:
-    """bash reads what stands there when it runs it, and so do we."""
+    """bash parses its content only when it runs it, and so do we."""
     return bool(node.type == "command_substitution" and node.children[0].type == "`")
 
 
 def _is_first_word(node: Any) -> bool:
-    """Cases: an assignment by itself, or in front of a command; a function's name; a command and what is like one."""
+    """Cases: an assignment alone or before a command; a function's name; a command or a similar node."""
     parent = node.parent.type if node.parent else ""
     if node.type in ("variable_assignment", "variable_assignments"):
         return parent not in ("variable_assignments", "command", "declaration_command", "c_style_for_statement")

@@ -1,6 +1,6 @@
-"""`tutorial check` of 1,000 blocks and 5,000 tests, beside its floor: `ast.parse` of the same test files.
+"""`tutorial check` of 1,000 blocks and 5,000 tests, compared with its floor: `ast.parse` of the same test files.
 
-Run: `python -m bench.tutorial_check`. One citation in a hundred is stale, so that the search for the nearest is paid.
+Run: `python -m bench.tutorial_check`. One citation in 100 is stale, to include the search for the nearest block.
 """
 
 import ast
