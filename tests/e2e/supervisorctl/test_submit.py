@@ -83,7 +83,7 @@ def test_one_test_that_is_not_there(e2e: E2e, shared: None) -> None:
         supervisorctl submit tests/e2e/test_greet.py::test_hello
     """
     missing = e2e.run("supervisorctl submit tests/e2e/test_great.py::test_hello", comment="a slip")
-    expect(missing).to_have_exit_code(5).stderr.to_contain("there is no tests/e2e/test_great.py")
+    expect(missing).to_have_exit_code(5).stderr.to_contain("tests/e2e/test_great.py does not exist")
 
 
 def test_arguments_for_pytest(e2e: E2e, stage: Stage, idle: None) -> None:
