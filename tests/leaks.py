@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Container, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,11 @@ import pytest
 
 PR_SET_CHILD_SUBREAPER = 36
 #: what a test has ended may take a moment to be gone
-MOMENT_SECONDS = 5.0
+MOMENT_SECONDS = 20.0
 #: of the worker itself: what pytest, its plugins and libraries keep open once they have been used
 OWN = ("/dev/urandom", "/dev/null", "anon_inode:[eventpoll]")
+#: libgit2 keeps the packs open that it has read
+CACHED = "/objects/pack/"
 
 
 type Key = tuple[str, int | str, str]
@@ -39,13 +41,36 @@ def things() -> dict[Key, str]:
 
 
 def _processes() -> Iterator[tuple[int, str]]:
-    """Children of this process, those that were left to it included; what has ended is reaped on the way."""
+    """Children of this process that have not ended, those that were left to it included."""
+    yield from ((pid, _command(pid)) for pid in _children() if not _is_zombie(pid))
+
+
+def _children() -> Iterator[int]:
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):
-            for word in (task / "children").read_text().split():
-                pid = int(word)
-                if not _is_zombie(pid):
-                    yield pid, _command(pid)
+            yield from map(int, (task / "children").read_text().split())
+
+
+def _adopt(whether: bool) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(whether), 0, 0, 0)
+
+
+def _reap(known: Container[Key]) -> None:
+    """Nobody else waits for those that were left to this process."""
+    for pid in _children():
+        if ("process", pid, "") not in known and _is_zombie(pid):
+            with suppress(OSError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+@contextmanager
+def adopting_nobody() -> Iterator[None]:
+    """For tests of who is whose child: orphans go to where they go in a daemon."""
+    _adopt(False)
+    try:
+        yield
+    finally:
+        _adopt(True)
 
 
 def _is_zombie(pid: int) -> bool:
@@ -65,7 +90,7 @@ def _descriptors() -> Iterator[tuple[int, str]]:
     for link in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
             target = str(link.readlink())
-            if not target.startswith("/proc/") and target not in OWN:
+            if not target.startswith("/proc/") and target not in OWN and CACHED not in target:
                 yield int(link.name), target
 
 
@@ -100,6 +125,8 @@ class Leaks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+        _adopt(True)
+        _reap(self.known)
         self.before = things()
         return (yield)
 
@@ -143,7 +170,6 @@ def _without_tasks(test: Any) -> Any:
 
 def begin(plugins: pytest.PytestPluginManager) -> None:
     plugins.register(LEAKS)
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # What pytest itself keeps for a look at failures stays where it always is.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     LEAKS.folder = tempfile.mkdtemp(prefix="t-")

@@ -10,6 +10,7 @@ import pytest
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.trial import Unready
 from tests.adapters.arena import APP, DOUBLE, TESTS, arena
+from tests.leaks import adopting_nobody
 
 FIXED = APP.replace(" + 1", "")
 #: of the report that was read before there was a reporter
@@ -217,8 +218,9 @@ async def test_who_is_outside_of_the_run_is_not_heard() -> None:
     receiver = Receiver()
     async with receiver.listening():
         argv = [sys.executable, "-c", stranger, receiver.name]
-        process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
-        said, _ = await process.communicate()
+        with adopting_nobody():
+            process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
+            said, _ = await process.communicate()
         line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         await asyncio.to_thread(line.connect, f"\0{receiver.name}")
         nonce = await asyncio.to_thread(line.recv, 100)

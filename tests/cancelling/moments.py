@@ -120,7 +120,7 @@ class Left:
         gc.collect()  # what nobody holds any more keeps its files open until then
         me = psutil.Process()
         return cls(
-            frozenset(child.pid for child in me.children(recursive=True)),
+            frozenset(child.pid for child in me.children(recursive=True) if not _has_ended(child)),
             len(asyncio.all_tasks()),
             # Those of a pool wait for more.
             frozenset(each.name for each in threading.enumerate() if not each.name.startswith("AnyIO worker")),
@@ -139,6 +139,14 @@ def _opened() -> Iterator[str]:
     for each in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # the one that looks
             yield re.sub(r"\d+", "", str(each.readlink()))
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether it only waits to be reaped, as an orphan does that was left to this process."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _said(pid: int) -> str:

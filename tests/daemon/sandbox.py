@@ -24,6 +24,7 @@ from supervisor.model.state import State
 from supervisor.rehearsal.generate import generate
 from supervisor.settings import Settings
 from supervisor.tasks import beside
+from tests.below import end_below
 from tests.waiting import until
 from tests.zygote import mngr
 
@@ -117,6 +118,7 @@ async def box(folder: Path, **options: Any) -> AsyncIterator[Sandbox]:
         yield made
     finally:
         await asyncio.to_thread(made.tmux.end)
+        await asyncio.to_thread(end_below, folder)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.control.client import Client
-from supervisor.e2e import processes
 from supervisor.errors import Unreachable
+from tests.below import end_below
 from tests.e2e.supervisorctl import target
 from tests.waiting import until_sync
 from tests.zygote import programs
@@ -123,14 +123,4 @@ class Place:
     # --- the end ----------------------------------------------------------------------------------------------
     def clear(self) -> None:
         """Agents outlive their daemon on purpose: whatever has a path of ours in its environment is ended."""
-        processes.end(self._processes, grace=1.0)
-
-    def _processes(self) -> set[int]:
-        pids = {int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()}
-        return {pid for pid in pids if self._is_ours(pid) and processes.is_alive(pid)}
-
-    def _is_ours(self, pid: int) -> bool:
-        try:
-            return f"={self.root}/".encode() in Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            return False
+        end_below(self.root)
