@@ -16,6 +16,7 @@ from supervisor.errors import SupervisorError
 from supervisor.rehearsal.generate import generate
 from supervisor.tasks import beside
 from supervisor.threads import in_thread
+from tests import zygote
 from tests.adapters.mngr.sandboxes import processes_of
 from tests.cancelling.moments import Counted, Left, Moments, counting, nothing_more_than
 from tests.daemon.crash import STUB
@@ -67,6 +68,7 @@ async def moments_of(folder: Path, repo: Path, number: int, *, is_stopped: bool)
             moments.scope.cancel()
 
     moments.act = act
+    zygote.mngr()  # or the first moment would start it
     before = Left.now()
     with moments.scope:
         async with counting(moments):
