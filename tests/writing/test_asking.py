@@ -34,8 +34,8 @@ async def test_writers_are_taken_with_a_task_for_each_job(tmp_path: Path) -> Non
     [
         ([], "task for each job"),
         ([asdict(SEED)] * 2, "task for each job"),
-        ([{"item": "seed:3"}], "can't be used"),
-        ([asdict(SEED) | {"kind": "poem"}], "can't be used"),
+        ([{"item": "seed:3"}], "a task is invalid"),
+        ([asdict(SEED) | {"kind": "poem"}], "a task is invalid"),
         ([asdict(SEED) | {"tutorial": "../../etc/passwd"}], "leads out of the repository"),
     ],
 )

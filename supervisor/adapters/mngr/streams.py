@@ -1,5 +1,10 @@
-"""Programs of mngr's that print for as long as they are listened to, and end with the device at the latest."""
+"""mngr commands that stream their output for as long as they are read. They end with the device at the latest.
 
+They are killed and so leave their temporary files: each gets a temporary folder of its own, which is removed after it.
+"""
+
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -9,11 +14,13 @@ from supervisor.adapters.mngr.plain import resolved
 from supervisor.adapters.mngr.settings import MngrSettings
 from supervisor.adapters.pipes import Lines
 from supervisor.adapters.process import Printing, printing
+from supervisor.threads import in_thread, surely
 
 
 class Streams:
     def __init__(self, settings: MngrSettings) -> None:
         self.settings = settings
+        self._temporary = settings.cwd / "streams"
         self._open: set[Lines] = set()
         self._closed = Event()
 
@@ -25,12 +32,21 @@ class Streams:
     async def opened(self, *words: str, below: Sequence[str] = ()) -> AsyncIterator[Printing]:
         """`below`: what it is run by."""
         argv = [*below, str(resolved(self.settings)), *words]
-        async with printing(argv, env=self.settings.environment(), cwd=self.settings.cwd) as running:
-            self._open.add(running.lines)
-            try:
-                yield running
-            finally:
-                self._open.discard(running.lines)
+        folder = await in_thread(self._own_folder)
+        env = self.settings.environment() | {"TMPDIR": folder}
+        try:
+            async with printing(argv, env=env, cwd=self.settings.cwd) as running:
+                self._open.add(running.lines)
+                try:
+                    yield running
+                finally:
+                    self._open.discard(running.lines)
+        finally:
+            await surely(shutil.rmtree, folder, ignore_errors=True)
+
+    def _own_folder(self) -> str:
+        self._temporary.mkdir(parents=True, exist_ok=True)
+        return tempfile.mkdtemp(dir=self._temporary)
 
     async def pause(self, seconds: float) -> None:
         """Over at once when the device closes."""

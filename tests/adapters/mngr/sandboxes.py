@@ -103,8 +103,13 @@ def _kill_agents(root: Path) -> None:
     PrivateTmux.below(root / "tmux").end()
     for process in processes_of(root):
         with contextlib.suppress(psutil.Error):
-            if process.environ().get("MNGR_AGENT_ID"):
+            if process.environ().get("MNGR_AGENT_ID") or _is_mngrs_own(process):
                 process.kill()
+
+
+def _is_mngrs_own(process: psutil.Process) -> bool:
+    """Whether mngr has started it to look after a pane, for as long as it likes."""
+    return any(word.startswith("PANE_PID=") for word in process.cmdline())
 
 
 def _make_repository(path: Path) -> None:
