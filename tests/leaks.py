@@ -160,8 +160,9 @@ def _without_tasks(test: Any) -> Any:
 
     @functools.wraps(test)
     async def checked(*args: Any, **kwargs: Any) -> None:
+        before = asyncio.all_tasks()  # its own, and those of a wider fixture
         await test(*args, **kwargs)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
+        others = asyncio.all_tasks() - before
         if others and (left := (await asyncio.wait(others, timeout=MOMENT_SECONDS))[1]):
             pytest.fail("the test leaves behind\n  " + "\n  ".join(f"task {task}" for task in left), pytrace=False)
 

@@ -1,6 +1,6 @@
 """mngr commands that stream their output for as long as they are read. They end with the device at the latest.
 
-They are killed and so leave their temporary files: each gets a temporary folder of its own, which is removed after it.
+They are killed and so leave their temporary files: each gets a temporary folder of its own, removed after it.
 """
 
 import shutil
