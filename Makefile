@@ -6,7 +6,8 @@ unexport TMUX TMUX_PANE
 # Container images set this. With it, each of the thousand Pythons that the tests start would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 TESTS ?= tests
-WORKERS ?= $(shell nproc)
+# Many tests wait for other programs, so there are more workers than cores.
+WORKERS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
 # A warning is an error: a broken link, a page that no menu has, something that would be fetched.
 SITE = sphinx-build -q -W --keep-going -j auto -d site/.doctrees -b html docs site
 

@@ -21,6 +21,8 @@ from typing import Any
 
 import pytest
 
+from tests.below import below
+
 PR_SET_CHILD_SUBREAPER = 36
 #: what a test has ended may take a moment to be gone
 MOMENT_SECONDS = 20.0
@@ -104,6 +106,8 @@ class Leaks:
         self.known = dict[Key, str]()
         self.before = dict[Key, str]()
         self.folder = ""
+        #: of fixtures with a wider scope: processes that have something of these in their environment are theirs
+        self.shared = set[Path]()
 
     @contextmanager
     def of_the_session(self) -> Iterator[None]:
@@ -131,9 +135,12 @@ class Leaks:
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         result = yield
-        if left := self._left():
+        left = self._left()
+        if item.get_closest_marker("shared_device") is not None:
+            left = [each for each in left if not each.startswith("descriptor ")]
+        if left:
             pytest.fail("\n  ".join(["the test leaves behind", *left]), pytrace=False)
         return result
 
@@ -149,7 +156,11 @@ class Leaks:
 
     def _new(self) -> list[str]:
         known = self.before | self.known
-        return [f"{kind} {what}" for (kind, *rest), what in things().items() if (kind, *rest) not in known]
+        new = {key: what for key, what in things().items() if key not in known}
+        return [f"{key[0]} {what}" for key, what in new.items() if not self._is_shared(key)]
+
+    def _is_shared(self, key: Key) -> bool:
+        return key[0] == "process" and any(int(key[1]) in below(folder) for folder in self.shared)
 
 
 LEAKS = Leaks()

@@ -87,7 +87,7 @@ async def test_who_is_not_waited_for_any_more_ends(means: Means, tmp_path: Path)
 @BOTH
 async def test_the_keeper_is_not_killed_unsaid(means: Means, tmp_path: Path) -> None:
     """In a namespace the program does not even see it; where it does, its death is told."""
-    ended = await sh("kill -9 $PPID; sleep 600", means, cwd=tmp_path, timeout=3)
+    ended = await sh("kill -9 $PPID; sleep 8", means, cwd=tmp_path, timeout=3)
 
     assert ended.code is None
     assert ended.is_lost is (means == "subreaper")

@@ -17,6 +17,7 @@ from supervisor.model import event as ev
 from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
 from supervisor.rehearsal import DEFECTS, lay_out
+from tests.below import end_below
 from tests.daemon.sandbox import Sandbox, running
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -51,6 +52,7 @@ async def rehearsal(folder: Path, *tests: str) -> AsyncIterator[Rehearsal]:
         yield made
     finally:
         await asyncio.to_thread(made.tmux.end)
+        await asyncio.to_thread(end_below, folder)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

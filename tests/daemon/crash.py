@@ -17,6 +17,7 @@ from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.model.event import Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
+from tests.below import end_below
 from tests.daemon.box import Order, agents_in_mngr
 from tests.zygote import programs
 
@@ -164,4 +165,5 @@ class CrashBox:
 
     def clean_up(self) -> None:
         PrivateTmux.below(self.state_dir / "tmux").end()
+        end_below(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)

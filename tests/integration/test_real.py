@@ -15,6 +15,7 @@ from supervisor.model import event as ev
 from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
 from supervisor.rehearsal import lay_out
+from tests.below import end_below
 from tests.daemon.sandbox import Sandbox, running
 from tests.rehearsal.stage import PAIR, SEEDS, clone, failures, git
 
@@ -52,6 +53,7 @@ async def night(folder: Path, *tests: str, integrator: bool) -> AsyncIterator[Ni
         yield made
     finally:
         await asyncio.to_thread(made.tmux.end)
+        await asyncio.to_thread(end_below, folder)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

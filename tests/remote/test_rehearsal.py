@@ -13,6 +13,7 @@ from supervisor.model import event as ev
 from supervisor.model.request import Submit
 from supervisor.rehearsal import DEFECTS, lay_out
 from supervisor.settings import Settings, resolve
+from tests.below import end_below
 from tests.daemon.sandbox import Running, Sandbox, running
 from tests.remote.sshd import boxes
 
@@ -86,6 +87,7 @@ async def test_the_rehearsal_on_ssh_hosts_ends_as_it_does_at_home(tmp_path: Path
                 await here.finished(timeout=800)
         finally:
             await asyncio.to_thread(made.tmux.end)
+            await asyncio.to_thread(end_below, tmp_path)
 
         assert {event.pool for event in here.of(ev.LaunchStarted)} == {"remote"}
         ended = {TESTS[event.job - 1]: event.outcome for event in here.of(ev.JobEnded) if event.job}

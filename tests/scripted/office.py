@@ -15,6 +15,7 @@ import msgspec
 from supervisor.kinds import kind_of
 from supervisor.model.batch import Profile
 from supervisor.rehearsal import commit_all
+from tests.below import end_below
 from tests.daemon.sandbox import Sandbox
 from tests.scripted.messages import Messages
 from tests.scripted.plays import Exchange, Model, Turn, serving
@@ -145,6 +146,7 @@ async def office(
             yield made, model
         finally:
             await asyncio.to_thread(made.tmux.end)
+            await asyncio.to_thread(end_below, folder)
             await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

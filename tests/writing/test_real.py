@@ -14,6 +14,7 @@ import pytest
 from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.rehearsal import lay_out
 from tests.adapters.agent_clone import git
+from tests.below import end_below
 from tests.cli.running import Ran, ctl, environment
 from tests.waiting import until
 from tests.zygote import programs
@@ -90,6 +91,7 @@ async def team() -> AsyncIterator[Team]:
             await daemon.wait()
     finally:
         await asyncio.to_thread(PrivateTmux.below(folder / "state" / "tmux").end)
+        await asyncio.to_thread(end_below, folder)
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 

@@ -12,6 +12,7 @@ from supervisor.adapters.memory import MemoryAgents
 from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, Agents, SeenAgent
 from tests.adapters.mngr.sandboxes import REAL, STUB, Sandbox, device, sandbox
+from tests.leaks import LEAKS
 from tests.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -32,10 +33,15 @@ class World:
         await memory.close()
 
 
+#: what the device opens in one test it may keep for the next
+pytestmark = pytest.mark.shared_device
+
+
 @pytest.fixture(scope="module", params=["memory", "stub", pytest.param("real", marks=pytest.mark.real)])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     is_real = request.param == "real"
     with sandbox(REAL if is_real else STUB, warm=is_real) as box:
+        LEAKS.shared.add(box.root)
         yield World(box, request.param)
 
 

@@ -143,7 +143,7 @@ def test_salvage(e2e: E2e, stage: Stage, held: str, daemon: Spawned) -> None:
     """A damaged journal is refused; what can be read is saved, what is lost is named; no agent is forgotten.
 
     Tutorial block:
-        # a journal that a disk has damaged is refused, never started over: recover what can be read, then start
+        # a journal that a disk has damaged is refused, never started over: save what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
         supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
@@ -170,7 +170,7 @@ def test_salvage_beside_a_daemon(e2e: E2e, stage: Stage, shared: None) -> None:
     """A journal that is in use is not to be saved.
 
     Tutorial block:
-        # a journal that a disk has damaged is refused, never started over: recover what can be read, then start
+        # a journal that a disk has damaged is refused, never started over: save what can be read, then start
         supervisord --config ~/supervisor.toml --salvage
         supervisord --config ~/supervisor.toml &
         supervisorctl resume     # what was lost may have had agents: nothing is launched until somebody has looked
