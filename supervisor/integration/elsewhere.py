@@ -42,7 +42,8 @@ class Elsewhere:
         """What it has come to; asked again, how it stands now. Raises Refused, GitFailed."""
         if batch.role != "tester":
             raise Refused(
-                f"batch {batch.id} is of writers: nothing of it is merged", hint="see `supervisorctl tutorial`"
+                f"batch {batch.id} is the work of writers, which is not merged",
+                hint="take it with `supervisorctl tutorial`",
             )
         key = (batch.id, sha)
         began = key not in self._making
