@@ -185,6 +185,7 @@ def begin(plugins: pytest.PytestPluginManager) -> None:
     # What pytest itself keeps for a look at failures stays where it always is.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     LEAKS.folder = tempfile.mkdtemp(prefix="t-")
+    Path(LEAKS.folder).chmod(0o755)  # as /tmp: tests run programs of other users in it
     os.environ["TMPDIR"] = tempfile.tempdir = LEAKS.folder
 
 

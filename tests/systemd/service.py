@@ -77,7 +77,9 @@ class Service:
 
     def install(self, **where: str) -> None:
         """As a person does it, with this machine's way to the package index."""
-        here = dict(os.environ) | {"PYTHON": sys.executable, "PREFIX": "/usr/local"} | where
+        # The machine has a /tmp of its own, without the folder of these tests.
+        mine = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+        here = mine | {"PYTHON": sys.executable, "PREFIX": "/usr/local"} | where
         self.machine.run(SCRIPT, timeout=600, **here)
 
     def set_up(self) -> None:
