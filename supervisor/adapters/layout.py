@@ -25,13 +25,6 @@ class Layout:
         """What is kept of an integration under way: what each of its steps came to."""
         return self.batch(batch) / "integrations" / str(number)
 
-    def integration_source(self, batch: str, number: int) -> Path:
-        """The checkout that an integrator's agent starts from."""
-        return self.integration(batch, number) / "source"
-
-    def integration_task(self, batch: str, number: int) -> Path:
-        return self.integration(batch, number) / "integration.json"
-
     def attempt(self, key: AttemptKey) -> Path:
         """What is kept of an attempt: its prompt, and what it published."""
         return self.batch(key.batch) / "attempts" / f"{key.job}-{key.attempt}"

@@ -20,6 +20,7 @@ from supervisor.adapters.layout import (
     TASK,
     Layout,
 )
+from supervisor.adapters.steps import Steps
 from supervisor.e2e.tutorial.writing import Task
 from supervisor.errors import Misconfigured
 from supervisor.kinds import Start, kind_of
@@ -110,18 +111,15 @@ class ContractOrders:
 
     def _source(self, batch: Batch, job: int) -> Path:
         """The integrator starts from the branch that was merged without an agent."""
-        return (
-            self._layout.batch(batch.id) / "source"
-            if job != INTEGRATOR
-            else self._layout.integration_source(batch.id, batch.integrations)
-        )
+        return self._layout.batch(batch.id) / "source" if job != INTEGRATOR else self._integration(batch).source
+
+    def _integration(self, batch: Batch) -> Steps:
+        return Steps(self._layout.integration(batch.id, batch.integrations))
 
     def _run(self, batch: Batch, job: int) -> str:
         if job != INTEGRATOR:
             return _run(batch, job)
-        asked = msgspec.json.decode(
-            self._layout.integration_task(batch.id, batch.integrations).read_bytes(), type=dict[str, Any]
-        )
+        asked = msgspec.json.decode(self._integration(batch).task.read_bytes(), type=dict[str, Any])
         return str(asked["run"])
 
     def _extra(self, profile: Profile, job: int) -> dict[str, str]:
@@ -149,7 +147,7 @@ class ContractOrders:
         text = render(role, values_of(batch, attempt, self._run(batch, job)), batch.profile.prompts)
         prompt.write_text(text, errors="backslashreplace")
         if role == "integrator":
-            return {PROMPT: prompt, INTEGRATION: self._layout.integration_task(batch.id, batch.integrations)}
+            return {PROMPT: prompt, INTEGRATION: self._integration(batch).task}
         if role != "writer":
             return {PROMPT: prompt, **self._advice(batch, job, folder)}
         task.write_text(batch.tasks[job - 1])
