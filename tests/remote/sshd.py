@@ -91,9 +91,10 @@ class Box:
         if self._sshd is None:
             return
         process = psutil.Process(self._sshd.pid)
-        for each in (process, *(child for child in process.children(recursive=True) if child.name() == "sshd")):
+        for each in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()
+                if each is process or each.name() == "sshd":
+                    each.kill()
         self._sshd.wait()
         self._sshd = None
 
