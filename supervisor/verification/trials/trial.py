@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from anyio import Lock
 
@@ -30,14 +31,13 @@ from supervisor.verification.trials.preparing import Base, remove_bytecode, stam
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
 from supervisor.verification.trials.running import run
-from supervisor.verification.trials.runs import Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.straying import stray_import
 
 SETUP_SECONDS = 900.0
 #: after this much more than its own limit, a run is killed from outside
 GRACE_SECONDS = 10.0
 EVIDENCE = "SUPERVISOR_EVIDENCE"
-PLAIN = Instruments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,27 @@ class Stage:
     env: Mapping[str, str]
     #: stays until the trial ends
     folder: Path
+
+
+class Place(Protocol):
+    """Where the tests of one claim run: a trial, or a claim's share of one."""
+
+    #: this claim's runs
+    runs: list[Run]
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def places(self) -> Places: ...
+
+    @property
+    def prepared(self) -> Path: ...
+
+    @property
+    def log(self) -> str: ...
+
+    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run: ...
 
 
 @dataclass(slots=True)
