@@ -154,6 +154,11 @@ class PoolTable(Table):
     hosts: Words = ()
     #: the number of agents that share a new host
     agents_per_host: Annotated[int, Field(ge=1)] = 4
+    #: mngr's arguments for a new host, each as for `mngr create --build-arg`; no secrets
+    build_args: Words = ()
+    #: the number of hosts (or of agents, where no hosts are made) that the provider is asked for per second; 0: no
+    #: limit; default: 4 for `modal`, otherwise no limit. It holds for the provider, whichever of its pools says it
+    launch_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     #: the number of agents at a time
     slots: Annotated[int, Field(ge=0, le=100_000)] = 4
 
