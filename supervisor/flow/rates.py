@@ -1,20 +1,23 @@
 """Rates of creation: how often each provider is asked for something new, and what its refusals teach.
 
-What takes a token is what the provider creates: a host where it makes hosts, otherwise an agent. When it refuses a
-launch for its rate, the rate is halved, once for all launches that were under way; when it takes launches again, the
+What takes a token is what the provider creates: a host where it makes hosts, otherwise an agent. Only so many of
+these are begun as the device asks for at once, because what waited there would come in a burst. When it refuses a
+launch for its rate, that is halved, once for all launches that were under way; when it takes launches again, the
 rate grows back step by step. Both are events, so that a restart knows the rate.
 """
 
 from dataclasses import replace
 
 from supervisor.model import event as ev
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, Stage
 from supervisor.model.pool import Pool
 from supervisor.model.rate import Rate
 from supervisor.model.state import State
 
 #: the reason of a launch that its provider refused for its rate
 REFUSED = "rate"
+#: the most creations under way at a provider with a rate
+HOSTS_AT_ONCE, AGENTS_AT_ONCE = 16, 4
 #: A rate that works is raised after so long, by this factor.
 PROBE_SECONDS, PROBE_FACTOR = 20.0, 1.25
 #: What a provider without a configured rate is believed to take when it refuses, and when that is forgotten again.
@@ -28,14 +31,27 @@ def of(state: State, pool: Pool) -> Rate:
 
 
 def has_token(state: State, pool: Pool, *, new_host: bool, now: float) -> bool:
-    return not _costs(pool, new_host=new_host) or of(state, pool).next_at <= now
+    if not (rate := of(state, pool)).per_second or not _costs(pool, new_host=new_host):
+        return True
+    return rate.next_at <= now and not is_full(state, pool)
+
+
+def is_full(state: State, pool: Pool) -> bool:
+    """Whether the next creation waits for one that is under way."""
+    launching = (each for each in state.attempts.values() if each.stage is Stage.LAUNCHING)
+    ours = sum(each.provider == pool.provider and _is_creation(state, each) for each in launching)
+    return ours >= (HOSTS_AT_ONCE if pool.agents_per_host else AGENTS_AT_ONCE)
 
 
 def taken(state: State, attempt: Attempt) -> State:
-    pool = state.pools[attempt.pool]
-    if not _costs(pool, new_host=attempt.new_host):
+    if not _is_creation(state, attempt):
         return state
-    return _with(state, attempt.provider, of(state, pool).taken(attempt.started_at))
+    rate = state.rates.get(attempt.provider, Rate())
+    return _with(state, attempt.provider, rate.taken(attempt.started_at))
+
+
+def _is_creation(state: State, attempt: Attempt) -> bool:
+    return _costs(state.pools[attempt.pool], new_host=attempt.new_host)
 
 
 def _costs(pool: Pool, *, new_host: bool) -> bool:

@@ -103,12 +103,13 @@ def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
 
 
 def awaited(state: State) -> set[str]:
-    """The pools with room for which a job waits: once all that is due is begun, for their providers' rates."""
+    """The pools with room for which a job waits: once all that is due is begun, for a provider to create more."""
     return {pool.name for batch in _launchable(state) for pool in _pools(state, batch)}
 
 
 def next_token_at(state: State) -> float | None:
-    return min((rates.of(state, state.pools[name]).next_at for name in awaited(state)), default=None)
+    pools = (state.pools[name] for name in awaited(state))
+    return min((rates.of(state, pool).next_at for pool in pools if not rates.is_full(state, pool)), default=None)
 
 
 def _pools(state: State, batch: Batch) -> Iterator[Pool]:

@@ -260,11 +260,15 @@ def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
         "resting": pool.resting,
         "hosts": sorted(pool.members),
         "launch_rate": rate.per_second or None,
-        "held_back": _held_back(pool, rate) if pool.name in awaited and rate.next_at > now else None,
+        "held_back": _held_back(state, pool, rate, now) if pool.name in awaited else None,
     }
 
 
-def _held_back(pool: Pool, rate: Rate) -> str:
+def _held_back(state: State, pool: Pool, rate: Rate, now: float) -> str | None:
+    if rates.is_full(state, pool):
+        return f"jobs wait for {_created(pool)} that {pool.provider} is making"
+    if rate.next_at <= now:
+        return None
     per, unit = (rate.per_second, "second") if rate.per_second >= 1 else (60 * rate.per_second, "minute")
     why = ", because it refused some for their rate" if rate.learned else ""
     return f"jobs wait for {pool.provider}, which is asked for {per:.3g} {_created(pool)} a {unit}{why}"

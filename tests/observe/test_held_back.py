@@ -36,6 +36,9 @@ def test_and_so_is_one_that_was_lowered() -> None:
 def test_it_is_not_said_of_what_waits_for_slots_or_does_not_wait() -> None:
     full = World(ev.PoolSpec("cloud", "modal", 1, agents_per_host=1, launch_rate=0.05))
     assert seen(full.submit(tests=3, profile=Profile(pools=("cloud",))))["held_back"] is None
+    asked = World(ev.PoolSpec("ssh", "pool", 9, hosts=("left",), launch_rate=40.0))
+    asked.submit(tests=9, profile=Profile(pools=("ssh",))).wait(1)
+    assert seen(asked)["held_back"] == "jobs wait for new agents that pool is making"
     idle = World(SLOW).submit(tests=1, profile=Profile(pools=("cloud",)))
     assert seen(idle)["held_back"] is None
     assert seen(World(local=2).submit(tests=9))["launch_rate"] is None
