@@ -28,7 +28,7 @@ async def test_a_provider_that_would_end_an_agent_before_its_time_is_refused(tmp
     (tmp_path / "c.toml").write_text(text.format(""))
     ran = await ctl(tmp_path, "config", "check", "c.toml", SUPERVISOR_STATE_DIR=here)
     ran.refused(2, short)
-    assert '--timeout=4860"' in ran.err
+    assert '--timeout=10800"' in ran.err
     ran = await ctl(tmp_path, "doctor", "--config", "c.toml", "--json", SUPERVISOR_STATE_DIR=here)
     [found] = [each for each in ran.json["findings"] if each["name"] == "pools"]
     assert (ran.code, found["state"]) == (1, "problem")

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,10 @@ def too_short(settings: Settings) -> Iterator[TooShort]:
 
 
 def _remedy(pool: PoolTable, tables: Tables | None, needed: float) -> str:
-    age = AGES[_backend(pool.provider, tables)]
-    in_mngr = f"`{age.key}` under [providers.{pool.provider}] of mngr's settings to at least {needed:.0f}"
-    ours = f'`build_args = ["--{age.argument}={needed:.0f}"]` or more for the pool'
+    """Twice what is needed, in full hours: on a host that lives only as long as one agent may, no other follows."""
+    age, hours = AGES[_backend(pool.provider, tables)], ceil(2 * needed / 3600)
+    in_mngr = f"`{age.key} = {hours * 3600}` under [providers.{pool.provider}] of mngr's settings"
+    ours = f'`build_args = ["--{age.argument}={hours * 3600}"]` for the pool'
     return f"set {ours}, or {in_mngr}" if age.argument else f"set {in_mngr}"
 
 
