@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from supervisor.flow import slots
+from supervisor.flow import rates, slots
 from supervisor.flow.lifecycle import key_of
 from supervisor.flow.plan import next_at
 from supervisor.flow.settle import MOST_LAUNCHES
@@ -209,6 +209,7 @@ class Historian:
         assert pool.busy < pool.slots, "launched above the slots"
         assert not any((before.paused, batch.paused, batch.stopped, pool.resting))
         assert batch.window_open
+        assert rates.has_token(before, pool, new_host=event.new_host, now=event.at), "launched too fast"
         assert not batch.profile.slots or batch.busy < batch.profile.slots
         assert not life.over
         assert not life.at_work, f"{event} beside the agents of attempts {life.at_work}"
