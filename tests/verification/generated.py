@@ -187,5 +187,5 @@ def _job(bare: pygit2.Repository, base: str, claims: list[Claim], files: int, cl
         f"refs/supervisor/b/{claim.number}/1", AUTHOR, AUTHOR, f"[{kind}] {claim.kind}", tree, [parent]
     )
     said = "improved" if claim.kind == "improved" else "fixed"
-    brought = Brought(said, str(head), 1, tuple(sorted(changed)))
+    brought = Brought(said, str(head), 1)
     return Job(claim.number, claim.node, brought=brought, detail="", attempts=1)
