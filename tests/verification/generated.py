@@ -6,7 +6,7 @@ call their function. Each claim is of one kind:
     fixed       its function was wrong, and is right now
     improved    its test checks more than it did
     false       its function is still wrong
-    flaky       its function is right half of the time
+    flaky       its function is right now and then
     masked      its function is right only where a neighbour has mended what both use
     mends       that neighbour
     breaks      its function is right now, and another test of its file fails
@@ -39,7 +39,7 @@ TRUTH: Mapping[str, tuple[str, ...]] = {
     "false": ("unverified",),
     "masked": ("unverified",),
     "breaks": ("unverified",),
-    "flaky": ("flaky", "unverified"),
+    "flaky": ("flaky", "unverified", "refused"),
 }
 BAD = ("false", "flaky", "masked", "breaks")
 
@@ -122,7 +122,7 @@ def _function(claim: Claim, kind: str) -> str:
         case "false":
             return f"{head}    number = int(number)\n{wrong}"
         case "flaky":
-            return f"{head}    return number * 2 + random.choice((0, 1))\n"
+            return f"{head}    return number * 2 + (random.random() > 0.1)\n"
         case _:
             return head + (right if claim.kind == "improved" else wrong)
 
