@@ -123,7 +123,7 @@ class Performer:
             case Collect():
                 return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Verify():
-                return self._judged(effect.keys, {key: _unproven(why) for key in effect.keys})
+                return self._judged(effect.keys, _unsettled(effect.keys, why))
             case Release():
                 return ev.ReleaseFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Integrate():
@@ -220,7 +220,7 @@ class Performer:
                 return {key: found[key.job] for key in keys}
             return {keys[0]: await self._judge.verify(batch, jobs[0])}
         except DeviceFailed as failed:
-            return {key: _unproven(failed.message) for key in keys}
+            return _unsettled(keys, failed.message)
 
     def _judged(self, keys: tuple[AttemptKey, ...], found: Mapping[AttemptKey, Verdict | PutBack]) -> ev.Event:
         """Of several verdicts, the last is returned, and the others are told."""
@@ -283,5 +283,8 @@ class Performer:
         return ev.ClearingEnded(self._clock(), **asdict(await self._clearing.clear()))
 
 
-def _unproven(why: str) -> Verdict:
-    return Verdict("failed", f"not verified: {why}", "unverified", why)
+def _unsettled(keys: tuple[AttemptKey, ...], why: str) -> Mapping[AttemptKey, Verdict | PutBack]:
+    """It did not come to a verdict: of several, each is tried alone."""
+    if len(keys) > 1:
+        return dict.fromkeys(keys, PutBack(why))
+    return {keys[0]: Verdict("failed", f"not verified: {why}", "unverified", why)}

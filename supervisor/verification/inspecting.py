@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -25,7 +26,10 @@ from supervisor.verification.trials.running import run
 
 DEADLINE = 60.0
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && exec "$@"'
-#: all of it fits into the end of an output that is kept
+#: so many questions are answered by one process
+AT_ONCE = 16
+#: the answer to one, at its longest
+MOST_BYTES = 16 * 2**10
 MOST_BREACHES, MOST_DOUBTS, LONGEST = 5, 15, 180
 RULES = "supervisor/verification/rules"
 MODULES = (
@@ -71,16 +75,31 @@ class Objections:
 
 
 async def objections(question: Question, env: dict[str, str]) -> Objections:
+    return (await objections_to_all([question], env))[0]
+
+
+async def objections_to_all(questions: Sequence[Question], env: dict[str, str]) -> list[Objections]:
+    """By one process for a few. Where one of them is too much for it, each has its own."""
+    found: list[Objections] = []
+    for start in range(0, len(questions), AT_ONCE):
+        some = questions[start : start + AT_ONCE]
+        answers = await _answers(some, env)
+        if answers is None and len(some) > 1:
+            answers = [await objections(each, env) for each in some]
+        found += answers or [Objections((Breach("unreadable", "its changes are too much to be read"),))]
+    return found
+
+
+async def _answers(questions: Sequence[Question], env: dict[str, str]) -> list[Objections] | None:
     program = [sys.executable, "-I", "-m", __name__]
     argv = ["sh", "-c", _BOUNDS, "sh", *program]
-    asked = msgspec.json.encode(question)
-    ended = await run(argv, cwd=Path("/"), env=env, timeout=DEADLINE, stdin=asked)
+    asked = msgspec.json.encode(questions)
+    ended = await run(argv, cwd=Path("/"), env=env, timeout=DEADLINE, stdin=asked, keep=MOST_BYTES * len(questions))
     try:
-        if ended.code == 0:
-            return msgspec.json.decode(ended.tail, type=Objections)
+        found = msgspec.json.decode(ended.tail, type=list[Objections]) if ended.code == 0 else []
     except msgspec.MsgspecError:
-        pass
-    return Objections((Breach("unreadable", "its changes are too much to be read"),))
+        return None
+    return found if len(found) == len(questions) else None
 
 
 async def inspect(question: Question, env: dict[str, str]) -> list[Breach]:
@@ -88,15 +107,18 @@ async def inspect(question: Question, env: dict[str, str]) -> list[Breach]:
 
 
 def main() -> None:
-    question = msgspec.json.decode(sys.stdin.buffer.read(), type=Question)
+    questions = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Question])
+    sys.stdout.write(msgspec.json.encode([_objections(each) for each in questions]).decode())
+
+
+def _objections(question: Question) -> Objections:
     refused = breaches(question.changes, question.test, question.allowed, question.kinds, question.base)
     doubted = [] if refused else doubts(question.changes, question.test, question.base)
     # A few say as much as a thousand.
-    found = Objections(
+    return Objections(
         tuple(Breach(each.rule, _clean(each.message)) for each in refused[:MOST_BREACHES]),
         tuple(Doubt(_clean(each.sentence), each.settled_by) for each in doubted[:MOST_DOUBTS]),
     )
-    sys.stdout.write(msgspec.json.encode(found).decode())
 
 
 def _clean(text: str) -> str:

@@ -26,7 +26,7 @@ from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
 from supervisor.verification.hearing import Baselines, Hearing
-from supervisor.verification.inspecting import Objections, Question, objections
+from supervisor.verification.inspecting import Objections, Question, objections_to_all
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.together.judging import Claimed, CommonRuns
 from supervisor.verification.trials.running import environment
@@ -60,9 +60,9 @@ class ProvingJudge:
     async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
         bare = self._store.bare(Path(batch.repo))
         claims, verdicts = [], dict[int, Verdict | PutBack]()
-        for job in jobs:
-            work = await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test)
-            if (said := await self._said(batch, job, work)).breaches:
+        works = [await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test) for job in jobs]
+        for job, work, said in zip(jobs, works, await self._said(batch, jobs, works), strict=True):
+            if said.breaches:
                 verdicts[job.number] = rejected(job, "refused", said.refusal)
             else:
                 claims.append(Claimed(job, work, said.doubts))
@@ -73,7 +73,7 @@ class ProvingJudge:
     async def _work(self, batch: Batch, job: Job) -> Verdict:
         bare = self._store.bare(Path(batch.repo))
         work = await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test)
-        said = await self._said(batch, job, work)
+        [said] = await self._said(batch, [job], [work])
         if said.breaches:
             return rejected(job, "refused", said.refusal)
         if job.brought.claim not in SUCCESSES:
@@ -90,13 +90,15 @@ class ProvingJudge:
         verdict = rejected(job, rejection.verification, rejection.reason, runs=runs, passed=passed)
         return replace(verdict, doubts=hearing.doubts, evidence=hearing.evidence)
 
-    async def _said(self, batch: Batch, job: Job, work: Changes) -> Objections:
+    async def _said(self, batch: Batch, jobs: Sequence[Job], works: Sequence[Changes]) -> list[Objections]:
         """What policy says without a run."""
         allowed = Allowed(batch.profile.allow_paths, batch.profile.deny_paths)
-        kinds = tuple(commit.kind for commit in work.commits)
         home = self._layout.state_dir
-        question = Question(work.files, job.test, allowed, kinds, work.base)
-        return await objections(question, environment(home, home, {}))
+        questions = [
+            Question(work.files, job.test, allowed, tuple(commit.kind for commit in work.commits), work.base)
+            for job, work in zip(jobs, works, strict=True)
+        ]
+        return await objections_to_all(questions, environment(home, home, {}))
 
     # --- no work
 

@@ -68,10 +68,11 @@ async def run(
     timeout: float,
     stdin: bytes = b"",
     means: Means | None = None,
+    keep: int = MAX_TAIL,
 ) -> Ended:
-    """Raises OSError where it can't be started."""
+    """Raises OSError where it can't be started. So much of its output is kept, from the end."""
     by = await means_here() if means is None else means
-    with closing(Pipe(MAX_TAIL, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as told:
+    with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as told:
         leash, at_keeper = socket.socketpair()
         with leash:
             with at_keeper, source(stdin) as given:
