@@ -30,6 +30,7 @@ def resolve(settings: Settings, name: str) -> Profile:
     values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
     early = table.integrate_at
     values |= {"integrate_share": early.share or 0.0, "integrate_after_seconds": early.after or 0.0}
+    values |= {key: tuple(map(str, values[key])) for key in ("sandbox_read", "sandbox_write")}
     values["budget_tokens"] = table.budget_tokens or 0
     return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
 

@@ -224,6 +224,21 @@ class ProfileTable(Table):
     integrator: bool = True
     #: create a branch before the batch is over, see below
     integrate_at: IntegrateAtTable = IntegrateAtTable()
+    #: walls around what agents wrote when it runs in verification; `auto`: where this machine can build them, `require`:
+    #: nothing is verified without them, `off`: none
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    #: what has the network inside of the walls; everything else has a loopback only
+    sandbox_network: Literal["setup", "always", "never"] = "setup"
+    #: absolute paths that may be read inside of the walls, besides the system's folders and the tool chain
+    sandbox_read: tuple[AbsolutePath, ...] = ()
+    #: absolute paths that may be written inside of the walls, such as a cache
+    sandbox_write: tuple[AbsolutePath, ...] = ()
+    #: the memory that one run may use, in MB; 0: half of the machine's
+    sandbox_memory_mb: Annotated[int, Field(ge=0)] = 0
+    #: the number of processes and threads that one run may have
+    sandbox_processes: Annotated[int, Field(ge=16)] = 2048
+    #: what one run may write to disk, in MB
+    sandbox_disk_mb: Annotated[int, Field(ge=16)] = 8192
     #: globs of files that agents may edit; empty: everything that is not denied
     allow_paths: Words = ()
     #: globs of files that agents may not edit, even if allowed; a name without `/` matches at any depth
