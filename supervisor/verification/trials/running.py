@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from anyio import CancelScope, create_task_group, wait_readable
@@ -23,6 +24,7 @@ from anyio import CancelScope, create_task_group, wait_readable
 from supervisor.adapters.pipes import Pipe
 from supervisor.adapters.process import Program, Source, ended, source
 from supervisor.threads import in_thread
+from supervisor.verification.walls.sandbox import give
 from supervisor.verification.walls.walls import Walls
 
 type Means = Literal["walls", "namespace", "subreaper"]
@@ -81,6 +83,25 @@ async def means_here() -> Means:
 _found: list[Means] = []
 
 
+async def walls_lack() -> str:
+    """Why no walls can be built on this machine, found out by trying, once; "" if they can."""
+    if not _lacking:
+        path = {"PATH": os.environ.get("PATH", os.defpath)}
+        with TemporaryDirectory() as folder:
+            try:
+                walls = Walls(Path(folder))
+                ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, walls=walls)
+                _lacking.append("" if ended.code == 0 else ended.tail or "a program in them does not run")
+            except Unwalled as unwalled:
+                _lacking.append(str(unwalled))
+            except OSError as error:
+                return str(error)
+    return _lacking[0]
+
+
+_lacking: list[str] = []
+
+
 async def run(
     argv: Sequence[str],
     *,
@@ -94,7 +115,7 @@ async def run(
 ) -> Ended:
     """Raises OSError where it can't be started, Unwalled where its walls can't be built."""
     by = "walls" if walls is not None else await means_here() if means is None else means
-    plan = await in_thread(walls.plan, cwd) if walls is not None else {}
+    plan = await in_thread(_planned, walls, cwd) if walls is not None else {}
     with closing(Pipe(MAX_TAIL, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as told:
         leash, at_keeper = socket.socketpair()
         with leash:
@@ -108,6 +129,12 @@ async def run(
                 with CancelScope(shield=True):
                     await keeper.wait()
         return _told(code, told.all().decode(), printed.all().decode(errors="replace"))
+
+
+def _planned(walls: Walls, cwd: Path) -> dict[str, Any]:
+    for each in walls.fresh:
+        give(each)
+    return walls.plan(cwd)
 
 
 async def _ended(

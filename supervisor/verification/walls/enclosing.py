@@ -48,7 +48,9 @@ def leave_host(user: int, group: int, *, network: bool) -> None:
         raise Unbuilt(f"namespaces: {error.strerror}") from None
     if not network:
         with _socket_of(_socket.AF_INET, _socket.SOCK_DGRAM) as line:
-            fcntl.ioctl(line.fileno(), _SIOCSIFFLAGS, b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, "little") * 12)
+            fcntl.ioctl(
+                line.fileno(), _SIOCSIFFLAGS, b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, "little") * 12
+            )
 
 
 class _socket_of(_socket.socket):  # noqa: N801
@@ -72,8 +74,8 @@ def build(walls: dict[str, Any]) -> None:
     before = os.umask(0o022)
     try:
         mount("none", "/", None, _MS_REC | _MS_PRIVATE)
-        mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=16m")  # noqa: S108
-        os.mkdir(f"/tmp{_OLD}")  # noqa: PTH102, S108
+        mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=16m")
+        os.mkdir(f"/tmp{_OLD}")  # noqa: PTH102
         _checked(_c.pivot_root(b"/tmp", f"/tmp{_OLD}".encode()))
         os.chdir("/")
     except OSError as error:

@@ -21,12 +21,17 @@ _LARGEST_PTH = 2**16
 _LONGEST_CHAIN = 40
 
 
-def tools(path: str, programs: Collection[str], private: Collection[Path], repo: Path) -> frozenset[Path]:
-    """Blocking. `private`: what is never taken as a whole, nor anything around it. `repo`: the user's checkout, of which
-    only environments are tools."""
+def tools(
+    path: str, programs: Collection[str], named: Collection[Path], private: Collection[Path], repo: Path
+) -> frozenset[Path]:
+    """Blocking. `named`: what is needed besides. `private`: what is never taken as a whole, nor anything around it. `repo`:
+    the user's checkout, of which only environments are tools."""
     folders = tuple(dict.fromkeys(Path(each) for each in path.split(os.pathsep) if each.startswith("/")))
     stamps = tuple(_stamp(each) for each in folders)
-    return _found(folders, stamps, tuple(programs), frozenset(private), repo)
+    search = _Search(private, repo)
+    for place in named:
+        search.take(place)
+    return _found(folders, stamps, tuple(programs), frozenset(private), repo) | search.found
 
 
 def _stamp(folder: Path) -> int:
@@ -38,7 +43,11 @@ def _stamp(folder: Path) -> int:
 
 @lru_cache(maxsize=16)
 def _found(
-    folders: tuple[Path, ...], stamps: tuple[int, ...], programs: tuple[str, ...], private: frozenset[Path], repo: Path
+    folders: tuple[Path, ...],
+    stamps: tuple[int, ...],
+    programs: tuple[str, ...],
+    private: frozenset[Path],
+    repo: Path,
 ) -> frozenset[Path]:
     search = _Search(private, repo)
     for folder, stamp in zip(folders, stamps, strict=True):
@@ -59,12 +68,12 @@ class _Search:
 
     def folder(self, folder: Path) -> None:
         """One of programs, and what belongs to them."""
-        self._take(folder)
+        self.take(folder)
         above = folder.parent
         if (above / "pyvenv.cfg").is_file():
             self._environment(above)
         elif folder.name == "shims" or (folder.name in ("bin", "sbin") and (above / "lib").is_dir()):
-            self._take(above)
+            self.take(above)
 
     def links(self, folder: Path) -> None:
         try:
@@ -82,23 +91,27 @@ class _Search:
                 return
             if file.parent not in self.found:
                 self.folder(file.parent)
-            self._take(file.resolve())
+            self.take(file.resolve())
             file = Path(os.path.normpath(file.parent.resolve() / file.readlink())) if file.is_symlink() else None
 
     def _environment(self, folder: Path) -> None:
         if folder in self.found:
             return
-        self._take(folder)
+        self.take(folder)
         for line in _lines(folder / "pyvenv.cfg"):
             name, _, value = line.partition("=")
             if name.strip() == "home" and value.strip().startswith("/"):
                 self.folder(Path(value.strip()))
         for file in folder.glob("lib/python3*/site-packages/*.pth"):
             for line in _lines(file):
-                if line.startswith("/") and Path(line).is_dir() and not Path(line).resolve().is_relative_to(self._repo):
-                    self._take(Path(line))
+                if (
+                    line.startswith("/")
+                    and Path(line).is_dir()
+                    and not Path(line).resolve().is_relative_to(self._repo)
+                ):
+                    self.take(Path(line))
 
-    def _take(self, place: Path) -> None:
+    def take(self, place: Path) -> None:
         if not place.exists() or is_below(place, SYSTEM):
             return
         if not any(each.is_relative_to(place) for each in self._private):

@@ -51,12 +51,14 @@ class Walls:
     private: tuple[Path, ...] = ()
     #: a folder of the user's, and what is shown in its place
     shown: tuple[Path, Path] | None = None
+    #: what the daemon has made for this run, in which all belongs to the program
+    fresh: tuple[Path, ...] = ()
     network: bool = False
     limits: Limits = Limits()
 
     def plan(self, cwd: Path) -> dict[str, Any]:
         """For the keeper. Blocking."""
-        places = ["/tmp", *(str(each) for each in self.writable if each.is_dir())]  # noqa: S108
+        places = ["/tmp", *(str(each) for each in self.writable if each.is_dir())]
         limits = {
             "memory": self.limits.memory_here,
             "processes": self.limits.processes,
@@ -78,13 +80,13 @@ class Walls:
         mounts += [("hidden", "", str(each), "mode=755,size=1m") for each in self.private if each.is_dir()]
         mounts += [("readable", str(each.resolve()), str(each), "") for each in self.readable if each.exists()]
         mounts += self._shown()
-        mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]  # noqa: S108
+        mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]
         mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if each.exists()]
         return {mount[2]: mount for mount in mounts}
 
     def _runtime(self) -> Iterator[Mount]:
         user, shared = outer_user(), self.limits.memory_here // 2
-        yield "tmpfs", "", "/dev/shm", f"mode=1777,size={shared}"  # noqa: S108
+        yield "tmpfs", "", "/dev/shm", f"mode=1777,size={shared}"
         if (folder := os.environ.get("XDG_RUNTIME_DIR", "")).startswith("/"):
             yield "tmpfs", "", folder, f"mode=700,size=16m,uid={user}"
 

@@ -19,7 +19,7 @@ _COUNT_SECONDS = 0.5
 #: so much of a disk is left to others; less where less was free
 _LEFT_BYTES, _LEFT_FILES = 2**30, 20_000
 _PAGE = resource.getpagesize()
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108
+_SHARED_MEMORY = "/dev/shm"
 
 
 def limit_processes(most: int) -> None:
@@ -119,7 +119,9 @@ def memory() -> int:
         for line in _read(f"/proc/{number}/smaps_rollup").splitlines():
             if line.startswith(b"Pss_Anon:"):
                 anonymous += int(line.split()[1]) * 1024
-    unnamed = {(each.st_dev, each.st_ino): each.st_blocks * 512 for target, each in _open_files() if "/memfd:" in target}
+    unnamed = {
+        (each.st_dev, each.st_ino): each.st_blocks * 512 for target, each in _open_files() if "/memfd:" in target
+    }
     segments = [line.split() for line in _read("/proc/sysvipc/shm").splitlines()[1:]]
     return anonymous + _used(_SHARED_MEMORY) + sum(unnamed.values()) + sum(int(each[14]) for each in segments)
 
