@@ -23,9 +23,11 @@ _SHARED_MEMORY = "/dev/shm"
 
 
 def limit_processes(most: int) -> None:
-    """In the program's process: its user namespace counts its own processes only. What the kernel writes when one
-    crashes, and whom it kills first when memory is short, is decided here as well."""
-    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    """In the program's process: its user namespace counts its own processes only. The kernel's limit is above the one that
+    is watched, so that who reaches it is seen. What the kernel writes when one crashes, and whom it kills first when
+    memory is short, is decided here as well."""
+    limit = most + max(16, most // 4)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
         file.write("1000")
@@ -44,7 +46,7 @@ class Watch:
     def exceeded(self) -> str:
         """What there is too much of: processes, memory, disk, or `full`."""
         threads, resident = _processes()
-        if threads >= self._processes:
+        if threads > self._processes:
             return "processes"
         suspects = resident + _used(_SHARED_MEMORY) >= self._memory or self._available - _available() >= self._memory
         if suspects and self._is_time_for("memory") and memory() >= self._memory:

@@ -1,0 +1,344 @@
+"""What a test that an agent wrote can't do inside of its walls: each attack is tried by a real run, and told."""
+
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.verification.trials.running import walls_lack
+from supervisor.verification.trials.runs import Run
+from tests.adapters.arena import Arena, arena
+from tests.adapters.staying import Stayer
+
+ATTACK = "test_attack.py::test_attack"
+
+
+@asynccontextmanager
+async def enclosed(folder: Path) -> AsyncIterator[Arena]:
+    if lacks := await walls_lack():
+        pytest.skip(f"no walls can be built here: {lacks}")
+    async with arena(folder) as here:
+        yield here
+
+
+async def attacked(here: Arena, body: str, **profile: Any) -> Run:
+    """By a test with this body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    imports = "import os, pathlib, socket, subprocess, sys, tempfile, time\n\n\n"
+    return await here.run({"test_attack.py": f"{imports}def test_attack():\n{lines}"}, ATTACK, **profile)
+
+
+def secrets(here: Arena, home: Path) -> dict[str, Path]:
+    """What lies on the machine of the daemon's, its user's, and other agents'."""
+    state = here.folder / "state"
+    places = {
+        "the journal": state / "journal.sqlite3",
+        "the state of another job": state / "batches/b/attempts/2-1/prompt",
+        "another clone": state / "home/.mngr/copies/agent-1/app.py",
+        "another trial": state / "hosts-of-others/1/app.py",
+        "the user's home": home / ".ssh/id_ed25519",
+        "credentials": here.folder / "credentials/api-key",
+    }
+    for place in places.values():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("secret\n")
+        place.chmod(0o666)
+    return places
+
+
+async def test_nothing_of_the_daemons_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    async with enclosed(tmp_path) as here:
+        named = [str(each) for each in secrets(here, home).values()]
+        run = await attacked(here, f"assert [each for each in {named!r} if os.path.exists(each)]")
+
+    assert run.why_not.startswith("it fails: assert []"), run.why_not
+
+
+async def test_what_is_private_stays_so_where_the_profile_shows_what_is_around_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    tmp_path.chmod(0o755)
+    async with enclosed(tmp_path) as here:
+        places = secrets(here, home)
+        shown = places.pop("credentials")
+        named = [str(each) for each in places.values()]
+        body = f"assert os.path.exists({str(shown)!r})\nassert [each for each in {named!r} if os.path.exists(each)]"
+        run = await attacked(here, body, sandbox_read=(str(tmp_path),))
+
+    assert run.why_not.startswith("it fails: assert []"), run.why_not
+
+
+async def test_of_the_users_checkout_only_what_is_tried_is_seen(tmp_path: Path) -> None:
+    """In its place stands what is committed, so that an import from there is found out."""
+    async with enclosed(tmp_path) as here:
+        body = (
+            f"    import os\n    assert 'app.py' in os.listdir('{here.repo}')\n    open('{here.repo}/.env').read()\n"
+        )
+        async with here.trial({"test_attack.py": f"def test_attack():\n{body}"}) as trial:
+            (here.repo / ".env").write_text("secret\n")
+            run = await trial.run(ATTACK)
+
+    assert run.why_not.startswith("it fails: FileNotFoundError"), run.why_not
+
+
+async def test_what_is_shown_can_be_read_and_no_more(tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        data = tmp_path / "data"
+        data.mkdir()
+        data.chmod(0o777)
+        (data / "words").write_text("one\n")
+        body = f"assert open('{data}/words').read() == 'one\\n'\nopen('{data}/more', 'w')"
+        run = await attacked(here, body, sandbox_read=(str(data),))
+
+    assert "Read-only file system" in run.why_not, run.why_not
+
+
+async def test_the_daemon_is_not_spoken_to(tmp_path: Path) -> None:
+    """Neither on its socket, nor on one without a file, nor on a port of this machine."""
+    with listening(tmp_path) as addresses:
+        body = (
+            "reached = []\n"
+            f"for family, address in {addresses!r}:\n"
+            "    try:\n        socket.socket(family).connect(address)\n        reached.append(address)\n"
+            "    except OSError:\n        pass\n"
+            "assert reached"
+        )
+        async with enclosed(tmp_path) as here:
+            walled = await attacked(here, body)
+            open_ = await attacked(here, body, sandbox_network="always")
+
+    assert walled.why_not.startswith("it fails: assert []"), walled.why_not
+    assert open_.passed, open_.why_not
+
+
+@contextmanager
+def listening(folder: Path) -> Iterator[list[tuple[int, Any]]]:
+    name = f"\0supervisor-{os.getpid()}-{os.urandom(4).hex()}"
+    places = [(socket.AF_UNIX, str(folder / "ctl.sock")), (socket.AF_UNIX, name), (socket.AF_INET, ("127.0.0.1", 0))]
+    opened = []
+    try:
+        for family, address in places:
+            line = socket.socket(family)
+            opened.append(line)
+            line.bind(address)
+            line.listen()
+        (folder / "ctl.sock").chmod(0o777)
+        yield [(int(each.family), each.getsockname()) for each in opened[:1]] + [
+            (int(socket.AF_UNIX), name),
+            (int(socket.AF_INET), opened[2].getsockname()),
+        ]
+    finally:
+        for line in opened:
+            line.close()
+
+
+async def test_who_needs_the_network_hears_so(tmp_path: Path) -> None:
+    """An address and a name; a server of its own is found, by address and by name."""
+    own = (
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(('localhost', server.getsockname()[1]), 5)\n"
+        "server = socket.create_server(('::1', 0), family=socket.AF_INET6)\n"
+        "socket.create_connection(server.getsockname()[:2], 5)\n"
+    )
+    async with enclosed(tmp_path) as here:
+        runs = [
+            await attacked(here, own),
+            await attacked(here, own + "socket.create_connection(('198.51.100.1', 80), 5)"),
+            await attacked(here, "socket.create_connection(('packages.example.org', 443), 5)"),
+            await attacked(here, "assert False"),
+        ]
+
+    told = "it tried to reach the network, which the profile does not give (`sandbox_network`)"
+    assert [run.missed for run in runs] == ["", told, told, ""]
+    assert runs[0].passed, runs[0].why_not
+    assert all(told in run.why_not for run in runs[1:3])
+
+
+async def test_other_processes_are_not_seen(tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        run = await attacked(
+            here,
+            f"seen = [int(each) for each in os.listdir('/proc') if each.isdigit()]\n"
+            f"assert not os.path.exists('/proc/{os.getpid()}/environ') or {os.getpid()} in seen\n"
+            "programs = [pathlib.Path(f'/proc/{each}/cmdline').read_text() for each in seen if each != 1]\n"
+            "assert not [each for each in programs if 'pytest' not in each and each.split(chr(0))[0] != 'timeout'], programs\n"
+            "open('/proc/1/environ').read()\n",
+        )
+
+    assert run.why_not.startswith("it fails: PermissionError"), run.why_not
+    assert "/proc/1/environ" in run.why_not
+
+
+async def test_who_watches_is_neither_ended_nor_read_nor_limited(tmp_path: Path) -> None:
+    """Process 1 is the last one that could be reached."""
+    async with enclosed(tmp_path) as here:
+        run = await attacked(
+            here,
+            "import resource, signal\n"
+            "allowed = []\n"
+            "def tried(name, deed):\n"
+            "    try:\n        deed()\n        allowed.append(name)\n    except (OSError, ValueError):\n        pass\n"
+            "tried('kill', lambda: os.kill(1, signal.SIGKILL))\n"
+            "tried('fd', lambda: os.listdir('/proc/1/fd'))\n"
+            "tried('mem', lambda: open('/proc/1/mem', 'r+b'))\n"
+            "tried('more', lambda: resource.setrlimit(resource.RLIMIT_NPROC, (9999, 9999)))\n"
+            "tried('spare', lambda: open('/proc/self/oom_score_adj', 'w').write('-1000'))\n"
+            "assert set(allowed) <= {'kill'}, allowed",
+        )
+
+    assert run.passed, run.why_not
+
+
+async def test_nothing_outside_is_written(tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        objects = here.store.bare(here.repo) / "objects"
+        places = [
+            "/",
+            "/usr",
+            "/etc",
+            "/opt",
+            "/dev",
+            "/run",
+            str(here.repo),
+            sys.prefix,
+            str(objects),
+            "/sys/devices",
+        ]
+        run = await attacked(
+            here,
+            "written = []\n"
+            f"for each in {places!r}:\n"
+            "    try:\n        open(os.path.join(each, 'owned'), 'w').close()\n        written.append(each)\n"
+            "    except OSError:\n        pass\n"
+            "assert [each for each in written if each != '/dev']",
+        )
+        assert list(here.repo.glob("**/owned")) == []
+
+    assert run.why_not.startswith("it fails: assert []"), run.why_not
+    assert not Path("/dev/owned").exists()
+
+
+async def test_no_right_is_gained(tmp_path: Path) -> None:
+    """Not by a program that belongs to root, not by mounting, and a user namespace of its own moves no wall."""
+    async with enclosed(tmp_path) as here:
+        run = await attacked(
+            here,
+            "import ctypes\n"
+            "status = dict(line.split(':', 1) for line in open('/proc/self/status').read().splitlines())\n"
+            "rights = {name: int(status[name], 16) for name in ('CapEff', 'CapPrm', 'CapInh', 'CapAmb', 'CapBnd')}\n"
+            "assert set(rights.values()) == {0}, rights\n"
+            "assert status['NoNewPrivs'].strip() == '1'\n"
+            "c = ctypes.CDLL(None)\n"
+            "assert c.mount(b'none', b'/tmp', b'tmpfs', 0, None) == -1\n"
+            "assert c.umount2(b'/etc', 2) == -1\n"
+            "assert c.unshare(0x10000000 | 0x00020000) == 0, 'a browser makes these'\n"
+            "for each in ('/etc', '/usr', '/tmp'):\n    assert c.umount2(each.encode(), 2) == -1, each\n"
+            "assert c.mount(b'none', b'/etc', None, 32 | 4096, None) == -1, 'it can be written to'\n",
+        )
+
+    assert run.passed, run.why_not
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+async def test_roots_program_is_nobody_outside(tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        note = here.notes / "made"
+        run = await attacked(
+            here, f"assert os.getuid() == os.getgid() == 0\nopen({str(note)!r}, 'w')\nos.chown('.', 0, 0)"
+        )
+
+        assert run.passed, run.why_not
+        assert note.stat().st_uid == 65534
+
+
+async def test_who_wants_to_stay_is_gone(tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        stayer = Stayer(here.notes)
+        run = await attacked(
+            here,
+            f"subprocess.run(['setsid', '-f', 'env', '-i', *{stayer.argv!r}], close_fds=True)\n"
+            f"while not os.path.exists({str(stayer.note)!r}):\n    time.sleep(0.02)\n",
+        )
+
+        assert run.passed, run.why_not
+        assert stayer.is_gone
+
+
+FORKS = (
+    "kept = []\nwhile True:\n    try:\n        kept.append(os.fork())\n    except OSError:\n        continue\n"
+    "    if not kept[-1]:\n        time.sleep(600)"
+)
+THREADS = (
+    "import threading\nwhile True:\n    try:\n        threading.Thread(target=time.sleep, args=(600,)).start()\n"
+    "    except RuntimeError:\n        continue"
+)
+BOMB = "subprocess.run(['sh', '-c', 'b() { b | b & }; b; sleep 600'])"
+
+
+@pytest.mark.parametrize("body", [FORKS, THREADS, BOMB], ids=["forks", "threads", "a bomb"])
+async def test_who_starts_too_many_processes_is_ended(body: str, tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        run = await attacked(here, body, sandbox_processes=64)
+
+    assert run.why_not == "it started more than 64 processes (`sandbox_processes`)"
+
+
+MEGABYTE = 2**20
+ALLOCATES = "kept = []\nwhile True:\n    kept.append(b'x' * 2**20)"
+TOGETHER = (
+    "for _ in range(8):\n    if not os.fork():\n        kept = b'x' * 2**26\n        time.sleep(600)\ntime.sleep(600)"
+)
+UNMAPPED = "file = open(os.memfd_create('x'), 'wb')\nwhile True:\n    file.write(bytes(2**20))"
+
+
+@pytest.mark.parametrize("body", [ALLOCATES, TOGETHER, UNMAPPED], ids=["one", "several", "in no process"])
+async def test_who_uses_too_much_memory_is_ended(body: str, tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        run = await attacked(here, body, sandbox_memory_mb=256)
+
+    assert run.why_not == "it used more than 256 MB of memory (`sandbox_memory_mb`)"
+
+
+async def test_shared_memory_has_an_end(tmp_path: Path) -> None:
+    body = "with open('/dev/shm/x', 'wb') as file:\n    for _ in range(300):\n        file.write(bytes(2**20))"
+    async with enclosed(tmp_path) as here:
+        run = await attacked(here, body, sandbox_memory_mb=256)
+
+    assert "No space left on device" in run.why_not, run.why_not
+
+
+#: without an end, but slower than a disk that others use as well
+WRITES = "while True:\n    file.write(os.urandom(2**20))\n    file.flush()"
+PLACES = {
+    "home": "file = open(os.path.expanduser('~/x'), 'wb')",
+    "the checkout": "file = open('x', 'wb')",
+    "a temporary file": "file = tempfile.NamedTemporaryFile()",
+    "a file without a name": "file = tempfile.TemporaryFile()",
+    "/tmp": "file = open('/tmp/x', 'wb')",
+    "/var/tmp": "file = open('/var/tmp/x', 'wb')",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_who_writes_too_much_is_ended(place: str, tmp_path: Path) -> None:
+    async with enclosed(tmp_path) as here:
+        run = await attacked(here, f"{PLACES[place]}\n{WRITES}", sandbox_disk_mb=64)
+
+    assert run.why_not == "it wrote more than 64 MB (`sandbox_disk_mb`)"
+
+
+async def test_many_small_files_count_as_well(tmp_path: Path) -> None:
+    body = "for each in range(10**6):\n    with open(f'/tmp/{each}', 'wb') as file:\n        file.write(bytes(4096))"
+    async with enclosed(tmp_path) as here:
+        run = await attacked(here, body, sandbox_disk_mb=16)
+
+    assert run.why_not == "it wrote more than 16 MB (`sandbox_disk_mb`)"
