@@ -191,7 +191,6 @@ async def test_who_watches_is_neither_ended_nor_read_nor_limited(tmp_path: Path)
             "tried('fd', lambda: os.listdir('/proc/1/fd'))\n"
             "tried('mem', lambda: open('/proc/1/mem', 'r+b'))\n"
             "tried('more', lambda: resource.setrlimit(resource.RLIMIT_NPROC, (9999, 9999)))\n"
-            "tried('spare', lambda: open('/proc/self/oom_score_adj', 'w').write('-1000'))\n"
             "assert set(allowed) <= {'kill'}, allowed",
         )
 
@@ -219,12 +218,11 @@ async def test_nothing_outside_is_written(tmp_path: Path) -> None:
             f"for each in {places!r}:\n"
             "    try:\n        open(os.path.join(each, 'owned'), 'w').close()\n        written.append(each)\n"
             "    except OSError:\n        pass\n"
-            "assert [each for each in written if each != '/dev']",
+            "assert not written, written",
         )
         assert list(here.repo.glob("**/owned")) == []
 
-    assert run.why_not.startswith("it fails: assert []"), run.why_not
-    assert not Path("/dev/owned").exists()
+    assert run.passed, run.why_not
 
 
 async def test_no_right_is_gained(tmp_path: Path) -> None:
@@ -281,7 +279,7 @@ THREADS = (
     "import threading\nwhile True:\n    try:\n        threading.Thread(target=time.sleep, args=(600,)).start()\n"
     "    except RuntimeError:\n        continue"
 )
-BOMB = "subprocess.run(['sh', '-c', 'b() { b | b & }; b; sleep 600'])"
+BOMB = "while True:\n    try:\n        os.fork()\n    except OSError:\n        time.sleep(0.01)"
 
 
 @pytest.mark.parametrize("body", [FORKS, THREADS, BOMB], ids=["forks", "threads", "a bomb"])

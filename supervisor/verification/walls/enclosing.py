@@ -37,7 +37,7 @@ class Unbuilt(Exception):
 
 def leave_host(user: int, group: int, *, network: bool) -> None:
     """`network`: whether the host's is kept. Otherwise there is a loopback and nothing else."""
-    flags = os.CLONE_NEWPID | os.CLONE_NEWNS | os.CLONE_NEWIPC | (0 if network else os.CLONE_NEWNET)
+    flags = os.CLONE_NEWPID | os.CLONE_NEWIPC | (0 if network else os.CLONE_NEWNET)
     try:
         os.unshare(flags if user == 0 else flags | os.CLONE_NEWUSER)
         if user:
@@ -70,9 +70,10 @@ def write_map(path: str, text: str) -> None:
 
 
 def build(walls: dict[str, Any]) -> None:
-    """The file system as it was planned (`walls.py`), in the mount namespace of this process."""
+    """The file system as it was planned (`walls.py`), for this process and those that it will start."""
     before = os.umask(0o022)
     try:
+        os.unshare(os.CLONE_NEWNS)
         mount("none", "/", None, _MS_REC | _MS_PRIVATE)
         mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=16m")
         os.mkdir(f"/tmp{_OLD}")  # noqa: PTH102
@@ -86,7 +87,7 @@ def build(walls: dict[str, Any]) -> None:
             _place(kind, source, target, options)
         except OSError as error:
             raise Unbuilt(f"{target} as {kind}: {error.strerror}") from None
-        if kind == "hidden":
+        if kind in ("hidden", "closed"):
             closed.append(target)
     _checked(_c.umount2(_OLD.encode(), _MNT_DETACH))
     os.rmdir(_OLD)  # noqa: PTH106
@@ -104,8 +105,8 @@ def _place(kind: str, source: str, target: str, options: str) -> None:
     old = f"{_OLD}{source}"
     is_folder = not source.startswith("/") or os.path.isdir(old)  # noqa: PTH112
     _make_room(target, is_folder=is_folder)
-    if kind in ("proc", "devpts", "tmpfs", "hidden"):
-        name = "tmpfs" if kind == "hidden" else kind
+    if kind in ("proc", "devpts", "tmpfs", "hidden", "closed"):
+        name = kind if kind in ("proc", "devpts") else "tmpfs"
         flags = _MS_NOSUID | _MS_NOEXEC | (_MS_NODEV if kind != "devpts" else 0)
         mount(name, target, name, flags & ~_MS_NOEXEC if kind == "tmpfs" else flags, options or None)
         return

@@ -95,6 +95,7 @@ class Walls:
         if self.shown is None or self.shown[0] in self.readable:
             return
         place, source = self.shown
+        yield "closed", "", str(place), "mode=755,size=1m"
         with os.scandir(source) as entries:
             for each in entries:
                 target = place / each.name
@@ -129,11 +130,11 @@ def _system() -> Iterator[Mount]:
         elif place.exists():
             yield "readable", str(place), str(place), ""
     yield "proc", "", "/proc", ""
-    yield "tmpfs", "", "/dev", "mode=755,size=64k"
+    yield "closed", "", "/dev", "mode=755,size=64k"
     yield "devpts", "", "/dev/pts", "newinstance,ptmxmode=0666,mode=620"
     yield from (("device", f"/dev/{each}", f"/dev/{each}", "") for each in _DEVICES)
     yield from (("link", target, f"/dev/{name}", "") for name, target in _LINKS.items())
-    yield "tmpfs", "", "/run", "mode=755,size=1m"
+    yield "closed", "", "/run", "mode=755,size=1m"
     yield "link", "/run", "/var/run", ""
 
 
