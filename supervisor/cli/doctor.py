@@ -134,17 +134,23 @@ def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
         yield Finding(name, "ok" if said else "problem", said or f"there is no {name}", hint)
 
 
-def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """Whether the processes of a verification can be ended with their pid namespace."""
+def _walls(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Whether what agents wrote is enclosed when it runs here, or at least ends with all that it started."""
     from anyio import run
 
-    from supervisor.verification.trials.running import means_here
+    from supervisor.settings import resolve
+    from supervisor.verification.trials.running import means_here, walls_lack
+    from supervisor.verification.walls.sandbox import ENCLOSED, NOT_ENCLOSED, mend
 
-    said = {
-        "namespace": "each verification runs in its own pid namespace and ends with it",
-        "subreaper": "no pid namespace can be created here: processes of a verification are searched for and ended",
-    }
-    yield Finding("processes", "ok", said[run(means_here)])
+    wanted = {resolve(judged.settings, name).sandbox for name in ("default", *judged.settings.profiles)}
+    lacks = run(walls_lack) if wanted != {"off"} else ""
+    if lacks:
+        state: Literal["warning", "problem"] = "problem" if "require" in wanted else "warning"
+        yield Finding("walls", state, f"verification has no walls, they can't be built here: {lacks}", mend(lacks))
+    elif wanted != {"off"}:
+        yield Finding("walls", "ok", ENCLOSED)
+    if lacks or "off" in wanted:
+        yield Finding("processes", "ok", NOT_ENCLOSED[run(means_here)])
 
 
 def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
@@ -260,7 +266,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _configuration,
     _mngr,
     _tools,
-    _processes,
+    _walls,
     _state_dir,
     _daemon,
     _names,

@@ -9,7 +9,8 @@ from supervisor.errors import Misconfigured, NoSuchThing
 from supervisor.kinds import kind_of
 from supervisor.model.batch import Profile
 from supervisor.model.event import PoolSpec
-from supervisor.settings.tables import PoolTable, ProfileTable, Settings, timezone_name
+from supervisor.settings.tables import PoolTable, ProfileTable, Settings
+from supervisor.settings.values import timezone_name
 
 
 def resolve(settings: Settings, name: str) -> Profile:

@@ -12,6 +12,7 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import PLAIN, Trial, Trials
 from tests.adapters.agent_clone import git
+from tests.adapters.staying import notes
 
 APP = "def double(n):\n    return n + n + 1\n"
 TESTS = (
@@ -37,11 +38,7 @@ class Arena:
 
     @property
     def notes(self) -> Path:
-        """Where a test that is tried may leave word outside of its walls."""
-        folder = self.folder / "notes"
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o777)
-        return folder
+        return notes(self.folder)
 
     def batch(self, *tests: str, **profile: Any) -> Batch:
         profile = {"sandbox_write": (str(self.notes),)} | profile

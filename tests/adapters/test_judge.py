@@ -17,7 +17,7 @@ from supervisor.model.job import Brought, Job
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.adapters.agent_clone import commit, git
-from tests.adapters.staying import Stayer
+from tests.adapters.staying import Stayer, notes
 from tests.waiting import until
 
 APP = "def double(n):\n    return n + n + 1\n\n\ndef half(n):\n    return n // 2\n"
@@ -70,11 +70,7 @@ class Court:
 
     @property
     def notes(self) -> Path:
-        """Where a test that is tried may leave word outside of its walls."""
-        folder = self.folder / "notes"
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o777)
-        return folder
+        return notes(self.folder)
 
     @property
     def trials(self) -> list[Path]:

@@ -1,15 +1,15 @@
 """Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
 
-It is given to a fresh interpreter as text, behind that of `walls/enclosing` and `walls/watching`, and imports nothing of
-ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed and of a pipe that tells how
-the program ended, the name under which its reporter is heard, and the program's argv.
+It is given to a fresh interpreter as text, behind that of `walls/enclosing` and `walls/watching`, and imports nothing
+of ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed and of a pipe that
+tells how the program ended, the name under which its reporter is heard, and the program's argv.
 
     walls        as `namespace`, and the program sees and takes no more than `WALLS` says
     namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
     subreaper    whoever loses its parent becomes a child of this process, which ends its children until none is left
 
-What is told is told when all of it is gone: the exit code, negative for a signal, and then what walls it met; or that the
-walls can't be built.
+What is told is told when all of it is gone: the exit code, negative for a signal, and then what walls it met; or that
+the walls can't be built.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # `signal` takes longer to import than all the rest

@@ -121,7 +121,7 @@ async def run(
         with leash:
             with at_keeper, source(stdin) as given:
                 words = [by, str(at_keeper.fileno()), str(told.into), ear.name if ear else "", *argv]
-                keeper = _keeper(words, plan, cwd, env, given, printed)
+                keeper = _keeper(words, plan, cwd=cwd, env=env, given=given, printed=printed)
             try:
                 code = await _ended(keeper, (printed, told), timeout, leash, ear)
             finally:
@@ -167,7 +167,7 @@ def _told(code: int | None, said: str, tail: str) -> Ended:
 
 
 def _keeper(
-    argv: Sequence[str], plan: Mapping[str, Any], cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe
+    argv: Sequence[str], plan: Mapping[str, Any], *, cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe
 ) -> Program:
     """The process that keeps a program. Its arguments go before its text: what it keeps can read its command line,
     and finds nothing there."""

@@ -206,8 +206,8 @@ class Trials:
 
 @asynccontextmanager
 async def _temporary(folder: Path) -> AsyncIterator[tuple[Path, Path]]:
-    """A short path, because what is made in it may be a socket, whose path has little room; and what stands at /tmp inside
-    of walls."""
+    """A short path, because what is made in it may be a socket, whose path has little room; and what stands at /tmp
+    inside of walls."""
     made = Path(tempfile.gettempdir()) / os.urandom(5).hex()
     standing = folder / f"tmp-{made.name}"
     link = folder / f"temporary-{made.name}"  # what a daemon that is killed leaves is found by this

@@ -4,7 +4,8 @@ This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of
 
     the keeper     leaves the host's mounts, network, processes and IPC
     process 1      builds the file system in them, and holds all rights over them
-    the program    is in a user namespace of its own, so it has no rights over the two above, and none that it could get
+    the program    is in a user namespace of its own, so it has no rights over the two above, and none that it could
+    get
 
 Root's program is nobody's on the host; it still sees itself as root.
 """

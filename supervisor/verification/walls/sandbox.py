@@ -1,4 +1,5 @@
-"""Which walls a trial has, by its profile and by what this machine can build; and what is said of those that it met."""
+"""Which walls a trial has, by its profile and by what this machine can build; and what is said of those that it
+met."""
 
 import os
 from collections.abc import Collection
@@ -19,6 +20,14 @@ _ANYWHERE = (
     "it takes Linux 5.14 and the right to make user namespaces; in a container start that with"
     " `--security-opt seccomp=unconfined --security-opt systempaths=unconfined`"
 )
+#: what `doctor` says
+ENCLOSED = (
+    "verification is enclosed in namespaces; the kernel limits processes, a process of ours watches memory and disk"
+)
+NOT_ENCLOSED = {
+    "namespace": "without walls, each verification runs in its own pid namespace and ends with it",
+    "subreaper": "no pid namespace can be created here: processes of a verification are searched for and ended",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,8 @@ class Sandbox:
         *,
         is_setup: bool = False,
     ) -> Walls | None:
-        """`standing`: the folder at /tmp. `places` may be written, and the `fresh` ones among them were made for this."""
+        """`standing`: the folder at /tmp. `places` may be written, and the `fresh` ones among them were made for
+        this."""
         if not self.is_on:
             return None
         profile, repo = self.batch.profile, Path(self.batch.repo)

@@ -1,8 +1,8 @@
 """What of the machine the tool chain needs, beside the system's own folders: found by following, never by guessing.
 
-Starting from PATH and from the program that runs pytest: links to what they point at, an environment of Python's to the
-Python that it was made of and to the folders that its `.pth` files name, and a folder of programs to the folder that has
-their libraries. What holds more than tools (a home, the daemon's state) is not taken as a whole.
+Starting from PATH and from the program that runs pytest: links to what they point at, an environment of Python's to
+the Python that it was made of and to the folders that its `.pth` files name, and a folder of programs to the folder
+that has their libraries. What holds more than tools (a home, the daemon's state) is not taken as a whole.
 """
 
 import os
@@ -13,9 +13,11 @@ from pathlib import Path
 #: whatever lies in these is visible anyway
 SYSTEM = tuple(
     Path(each)
-    for each in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix")
-    + ("/var/cache/fontconfig", "/var/lib/ca-certificates")
-    + ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
+    for each in (
+        *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
+        *("/var/cache/fontconfig", "/var/lib/ca-certificates"),
+        *("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices"),
+    )
 )
 _LARGEST_PTH = 2**16
 _LONGEST_CHAIN = 40
@@ -24,8 +26,8 @@ _LONGEST_CHAIN = 40
 def tools(
     path: str, programs: Collection[str], named: Collection[Path], private: Collection[Path], repo: Path
 ) -> frozenset[Path]:
-    """Blocking. `named`: what is needed besides. `private`: what is never taken as a whole, nor anything around it. `repo`:
-    the user's checkout, of which only environments are tools."""
+    """Blocking. `named`: what is needed besides. `private`: what is never taken as a whole, nor anything around it.
+    `repo`: the user's checkout, of which only environments are tools."""
     folders = tuple(dict.fromkeys(Path(each) for each in path.split(os.pathsep) if each.startswith("/")))
     stamps = tuple(_stamp(each) for each in folders)
     search = _Search(private, repo)

@@ -1,8 +1,8 @@
 """What a program of an agent's sees of this machine, and what it may take: a list of mounts, and limits.
 
-The list begins with nothing. It names the system's folders, the tool chain and what the profile allows (readable), and
-the places of one run (writable). So whatever else there is (homes, the daemon's state, its socket, other checkouts) does not
-have to be known to be out of sight. `enclosing` mounts it.
+The list begins with nothing. It names the system's folders, the tool chain and what the profile allows (readable),
+and the places of one run (writable). So whatever else there is (homes, the daemon's state, its socket, other
+checkouts) does not have to be known to be out of sight. `enclosing` mounts it.
 """
 
 import os

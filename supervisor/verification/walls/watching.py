@@ -2,8 +2,8 @@
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours; process 1 runs it. The kernel
 itself limits processes and shared memory. For the rest there is a cheap look ten times a second (pages of each
-process, free blocks of each disk). Only when that raises a suspicion is it counted what the program really has, because
-others use the machine as well. A disk that is nearly full ends the program whoever filled it.
+process, free blocks of each disk). Only when that raises a suspicion is it counted what the program really has,
+because others use the machine as well. A disk that is nearly full ends the program whoever filled it.
 """
 
 import os
@@ -23,9 +23,9 @@ _SHARED_MEMORY = "/dev/shm"
 
 
 def limit_processes(most: int) -> None:
-    """In the program's process: its user namespace counts its own processes only. The kernel's limit is above the one that
-    is watched, so that who reaches it is seen. What the kernel writes when one crashes, and whom it kills first when
-    memory is short, is decided here as well."""
+    """In the program's process: its user namespace counts its own processes only. The kernel's limit is above the one
+    that is watched, so that who reaches it is seen. What the kernel writes when one crashes, and whom it kills first
+    when memory is short, is decided here as well."""
     limit = most + max(16, most // 4)
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

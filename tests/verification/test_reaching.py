@@ -1,41 +1,24 @@
-"""What a test that an agent wrote can't do inside of its walls: each attack is tried by a real run, and told."""
+"""What a test that an agent wrote reaches of this machine from inside of its walls: nothing that is not its own."""
 
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from supervisor.verification.trials.running import walls_lack
-from supervisor.verification.trials.runs import Run
-from tests.adapters.arena import Arena, arena
+from tests.adapters.arena import Arena
 from tests.adapters.staying import Stayer
-
-ATTACK = "test_attack.py::test_attack"
-
-
-@asynccontextmanager
-async def enclosed(folder: Path) -> AsyncIterator[Arena]:
-    if lacks := await walls_lack():
-        pytest.skip(f"no walls can be built here: {lacks}")
-    async with arena(folder) as here:
-        yield here
-
-
-async def attacked(here: Arena, body: str, **profile: Any) -> Run:
-    """By a test with this body."""
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
-    imports = "import os, pathlib, socket, subprocess, sys, tempfile, time\n\n\n"
-    return await here.run({"test_attack.py": f"{imports}def test_attack():\n{lines}"}, ATTACK, **profile)
+from tests.verification.enclosed import ATTACK, attacked, enclosed
 
 
 def secrets(here: Arena, home: Path) -> dict[str, Path]:
     """What lies on the machine of the daemon's, its user's, and other agents'."""
     state = here.folder / "state"
+    here.folder.chmod(0o755)
     places = {
         "the journal": state / "journal.sqlite3",
         "the state of another job": state / "batches/b/attempts/2-1/prompt",
@@ -66,7 +49,6 @@ async def test_what_is_private_stays_so_where_the_profile_shows_what_is_around_i
 ) -> None:
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
-    tmp_path.chmod(0o755)
     async with enclosed(tmp_path) as here:
         places = secrets(here, home)
         shown = places.pop("credentials")
@@ -92,12 +74,10 @@ async def test_of_the_users_checkout_only_what_is_tried_is_seen(tmp_path: Path) 
 
 async def test_what_is_shown_can_be_read_and_no_more(tmp_path: Path) -> None:
     async with enclosed(tmp_path) as here:
-        data = tmp_path / "data"
-        data.mkdir()
-        data.chmod(0o777)
+        data = here.notes
         (data / "words").write_text("one\n")
         body = f"assert open('{data}/words').read() == 'one\\n'\nopen('{data}/more', 'w')"
-        run = await attacked(here, body, sandbox_read=(str(data),))
+        run = await attacked(here, body, sandbox_read=(str(data),), sandbox_write=())
 
     assert "Read-only file system" in run.why_not, run.why_not
 
@@ -107,7 +87,7 @@ async def test_the_daemon_is_not_spoken_to(tmp_path: Path) -> None:
     with listening(tmp_path) as addresses:
         body = (
             "reached = []\n"
-            f"for family, address in {addresses!r}:\n"
+            f"for family, address in {[(int(family), address) for family, address in addresses]!r}:\n"
             "    try:\n        socket.socket(family).connect(address)\n        reached.append(address)\n"
             "    except OSError:\n        pass\n"
             "assert reached"
@@ -123,7 +103,12 @@ async def test_the_daemon_is_not_spoken_to(tmp_path: Path) -> None:
 @contextmanager
 def listening(folder: Path) -> Iterator[list[tuple[int, Any]]]:
     name = f"\0supervisor-{os.getpid()}-{os.urandom(4).hex()}"
-    places = [(socket.AF_UNIX, str(folder / "ctl.sock")), (socket.AF_UNIX, name), (socket.AF_INET, ("127.0.0.1", 0))]
+    named = (socket.AF_UNIX, str(folder / "ctl.sock"))
+    places: list[tuple[int, Any]] = [named, (socket.AF_UNIX, name), (socket.AF_INET, ("127.0.0.1", 0))]
+        (socket.AF_UNIX, str(folder / "ctl.sock")),
+        (socket.AF_UNIX, name),
+        (socket.AF_INET, ("127.0.0.1", 0)),
+    ]
     opened = []
     try:
         for family, address in places:
@@ -132,10 +117,7 @@ def listening(folder: Path) -> Iterator[list[tuple[int, Any]]]:
             line.bind(address)
             line.listen()
         (folder / "ctl.sock").chmod(0o777)
-        yield [(int(each.family), each.getsockname()) for each in opened[:1]] + [
-            (int(socket.AF_UNIX), name),
-            (int(socket.AF_INET), opened[2].getsockname()),
-        ]
+        yield [*places[:2], (socket.AF_INET, opened[2].getsockname())]
     finally:
         for line in opened:
             line.close()
@@ -170,7 +152,7 @@ async def test_other_processes_are_not_seen(tmp_path: Path) -> None:
             f"seen = [int(each) for each in os.listdir('/proc') if each.isdigit()]\n"
             f"assert not os.path.exists('/proc/{os.getpid()}/environ') or {os.getpid()} in seen\n"
             "programs = [pathlib.Path(f'/proc/{each}/cmdline').read_text() for each in seen if each != 1]\n"
-            "assert not [each for each in programs if 'pytest' not in each and each.split(chr(0))[0] != 'timeout'], programs\n"
+            "assert all('pytest' in each or each.startswith('timeout') for each in programs), programs\n"
             "open('/proc/1/environ').read()\n",
         )
 
@@ -186,7 +168,8 @@ async def test_who_watches_is_neither_ended_nor_read_nor_limited(tmp_path: Path)
             "import resource, signal\n"
             "allowed = []\n"
             "def tried(name, deed):\n"
-            "    try:\n        deed()\n        allowed.append(name)\n    except (OSError, ValueError):\n        pass\n"
+            "    try:\n        deed()\n        allowed.append(name)\n"
+            "    except (OSError, ValueError):\n        pass\n"
             "tried('kill', lambda: os.kill(1, signal.SIGKILL))\n"
             "tried('fd', lambda: os.listdir('/proc/1/fd'))\n"
             "tried('mem', lambda: open('/proc/1/mem', 'r+b'))\n"
@@ -269,74 +252,3 @@ async def test_who_wants_to_stay_is_gone(tmp_path: Path) -> None:
 
         assert run.passed, run.why_not
         assert stayer.is_gone
-
-
-FORKS = (
-    "kept = []\nwhile True:\n    try:\n        kept.append(os.fork())\n    except OSError:\n        continue\n"
-    "    if not kept[-1]:\n        time.sleep(600)"
-)
-THREADS = (
-    "import threading\nwhile True:\n    try:\n        threading.Thread(target=time.sleep, args=(600,)).start()\n"
-    "    except RuntimeError:\n        continue"
-)
-BOMB = "while True:\n    try:\n        os.fork()\n    except OSError:\n        time.sleep(0.01)"
-
-
-@pytest.mark.parametrize("body", [FORKS, THREADS, BOMB], ids=["forks", "threads", "a bomb"])
-async def test_who_starts_too_many_processes_is_ended(body: str, tmp_path: Path) -> None:
-    async with enclosed(tmp_path) as here:
-        run = await attacked(here, body, sandbox_processes=64)
-
-    assert run.why_not == "it started more than 64 processes (`sandbox_processes`)"
-
-
-MEGABYTE = 2**20
-ALLOCATES = "kept = []\nwhile True:\n    kept.append(b'x' * 2**20)"
-TOGETHER = (
-    "for _ in range(8):\n    if not os.fork():\n        kept = b'x' * 2**26\n        time.sleep(600)\ntime.sleep(600)"
-)
-UNMAPPED = "file = open(os.memfd_create('x'), 'wb')\nwhile True:\n    file.write(bytes(2**20))"
-
-
-@pytest.mark.parametrize("body", [ALLOCATES, TOGETHER, UNMAPPED], ids=["one", "several", "in no process"])
-async def test_who_uses_too_much_memory_is_ended(body: str, tmp_path: Path) -> None:
-    async with enclosed(tmp_path) as here:
-        run = await attacked(here, body, sandbox_memory_mb=256)
-
-    assert run.why_not == "it used more than 256 MB of memory (`sandbox_memory_mb`)"
-
-
-async def test_shared_memory_has_an_end(tmp_path: Path) -> None:
-    body = "with open('/dev/shm/x', 'wb') as file:\n    for _ in range(300):\n        file.write(bytes(2**20))"
-    async with enclosed(tmp_path) as here:
-        run = await attacked(here, body, sandbox_memory_mb=256)
-
-    assert "No space left on device" in run.why_not, run.why_not
-
-
-#: without an end, but slower than a disk that others use as well
-WRITES = "while True:\n    file.write(os.urandom(2**20))\n    file.flush()"
-PLACES = {
-    "home": "file = open(os.path.expanduser('~/x'), 'wb')",
-    "the checkout": "file = open('x', 'wb')",
-    "a temporary file": "file = tempfile.NamedTemporaryFile()",
-    "a file without a name": "file = tempfile.TemporaryFile()",
-    "/tmp": "file = open('/tmp/x', 'wb')",
-    "/var/tmp": "file = open('/var/tmp/x', 'wb')",
-}
-
-
-@pytest.mark.parametrize("place", PLACES)
-async def test_who_writes_too_much_is_ended(place: str, tmp_path: Path) -> None:
-    async with enclosed(tmp_path) as here:
-        run = await attacked(here, f"{PLACES[place]}\n{WRITES}", sandbox_disk_mb=64)
-
-    assert run.why_not == "it wrote more than 64 MB (`sandbox_disk_mb`)"
-
-
-async def test_many_small_files_count_as_well(tmp_path: Path) -> None:
-    body = "for each in range(10**6):\n    with open(f'/tmp/{each}', 'wb') as file:\n        file.write(bytes(4096))"
-    async with enclosed(tmp_path) as here:
-        run = await attacked(here, body, sandbox_disk_mb=16)
-
-    assert run.why_not == "it wrote more than 16 MB (`sandbox_disk_mb`)"
