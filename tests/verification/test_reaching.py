@@ -105,10 +105,6 @@ def listening(folder: Path) -> Iterator[list[tuple[int, Any]]]:
     name = f"\0supervisor-{os.getpid()}-{os.urandom(4).hex()}"
     named = (socket.AF_UNIX, str(folder / "ctl.sock"))
     places: list[tuple[int, Any]] = [named, (socket.AF_UNIX, name), (socket.AF_INET, ("127.0.0.1", 0))]
-        (socket.AF_UNIX, str(folder / "ctl.sock")),
-        (socket.AF_UNIX, name),
-        (socket.AF_INET, ("127.0.0.1", 0)),
-    ]
     opened = []
     try:
         for family, address in places:
