@@ -99,7 +99,7 @@ async def _devices(settings: Settings, journal: Journal, agents: Agents, store: 
         signs=TmuxSigns(mngr.environment()),
         orders=ContractOrders(layout, journal.installation, credentials_directory(), write_advice),
         collector=WorkCollector(agents, Quarantine(store), layout),
-        judge=await opened_judge(store, layout, settings.verify_slots),
+        judge=await opened_judge(store, layout),
         integrator=_integrator(settings, store, layout),
         logs=logs,
         clearing=_clearing(settings, layout, journal, agents),
@@ -137,7 +137,15 @@ def daemon(settings: Settings, devices: Devices, clock: Callable[[], float] = ti
         # at every change of one.
         settings.mngr.observe == "auto" and any(pool.provider != "local" for pool in settings.pools)
     )
-    return Daemon(devices, pool_specs(settings), rhythm=rhythm, observe=observe, version=__version__, clock=clock)
+    return Daemon(
+        devices,
+        pool_specs(settings),
+        verify_slots=settings.verify_slots,
+        rhythm=rhythm,
+        observe=observe,
+        version=__version__,
+        clock=clock,
+    )
 
 
 def mngr_settings(settings: Settings) -> MngrSettings:
@@ -175,7 +183,7 @@ class Configuration:
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings
         self.settings, self._sources = new, await in_thread(self._named)
-        events = await loop.inbox.ask(Configure(pool_specs(new)))
+        events = await loop.inbox.ask(Configure(pool_specs(new), new.verify_slots))
         log.info("configuration reloaded", changed=changed)
         return changed or bool(events)
 

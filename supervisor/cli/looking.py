@@ -62,7 +62,8 @@ def _queue_text(data: dict[str, Any]) -> str:
         parts.append(table(head, [_batch_row(batch) for batch in data["batches"]]))
     else:
         parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
-    parts.append(table(("pool", "provider", "slots", "note"), [_pool_row(pool) for pool in data["pools"]]))
+    rows = [_pool_row(pool) for pool in data["pools"]]
+    parts.append(table(("pool", "provider", "slots", "note"), [*rows, *_verify_row(data.get("verify"))]))
     if disk := data.get("disk"):
         parts.append(printing.disk(disk))
     parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]
@@ -86,6 +87,13 @@ def under_way(jobs: dict[str, int]) -> int:
 
 def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
     return pool["name"], pool["provider"], f"{pool['busy']}/{pool['slots']}", "resting" if pool["resting"] else ""
+
+
+def _verify_row(verify: dict[str, int] | None) -> Iterator[tuple[object, ...]]:
+    """Claims need a slot as agents do; what waits for one is the queue between the agents and the branch."""
+    if verify and (verify["claims"] or verify["waiting"]):
+        note = f"claims: {verify['claims']} in hand, {verify['waiting']} waiting for a slot"
+        yield "(verify)", "local", f"{verify['busy']}/{verify['slots']}", note
 
 
 def jobs(

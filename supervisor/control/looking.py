@@ -60,7 +60,8 @@ async def status(desk: TheDesk) -> Response:
 async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
     """Open batches first, then finished ones, newest first."""
     sealed = [json.loads(each.status)["batch"] for each in await desk.journal.sealed(limit=limit)]
-    rows = [snapshot.summary(batch) for batch in reversed(desk.state().in_order())] + sealed
+    proofs = snapshot.verifying(desk.state())
+    rows = [snapshot.summary(batch, proofs) for batch in reversed(desk.state().in_order())] + sealed
     return JSONResponse(snapshot.answer(desk.clock(), rows=rows[:limit]))
 
 
@@ -68,7 +69,8 @@ async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
 async def batch_status(desk: TheDesk, batch: str) -> Response:
     meant = await naming.batch(desk, batch)
     if (found := meant.open) is not None:
-        data = await in_thread(lambda: snapshot.status(found, desk.clock()))
+        state = desk.state()
+        data = await in_thread(lambda: snapshot.status(found, desk.clock(), snapshot.verifying(state)))
     else:
         assert meant.sealed is not None
         data = json.loads(meant.sealed.status)

@@ -194,6 +194,8 @@ class BatchView(BaseModel):
     stopped: Literal["budget", "login", "credit"] | None = None
     #: the number of its agents at work
     at_work: int = 0
+    #: claims that wait to be verified and that are, and the verify slots that all batches share
+    verify: dict[str, int] = {}
     #: the result of its partial integration
     so_far: dict[str, Any] | None = None
     #: the branch that could not be created in the user's repository: its `ref`, `head` and `commits` in the daemon's
@@ -218,6 +220,8 @@ class Queue(Dated):
     pause_reason: str
     agents: int
     pools: list[dict[str, Any]]
+    #: the verify slots: how many there are and are busy, the claims in them, and those that wait
+    verify: dict[str, int] = {}
     batches: list[BatchView]
     attention: list[dict[str, Any]]
     #: the size of the state directory; null: not measured yet

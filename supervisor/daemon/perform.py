@@ -1,10 +1,11 @@
 """An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+import anyio
 import structlog
 
 from supervisor.daemon.leaving import Leaving
@@ -16,11 +17,33 @@ from supervisor.kinds import kind_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
-from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
+from supervisor.model.effect import (
+    Abandon,
+    Clear,
+    Collect,
+    Effect,
+    Integrate,
+    IntegrateSoFar,
+    Launch,
+    Nudge,
+    Release,
+    Verify,
+)
 from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
-from supervisor.ports import AgentAddress, Agents, Clearing, Collector, Integrator, Judge, Judgement, Logs, Orders
+from supervisor.ports import (
+    AgentAddress,
+    Agents,
+    Clearing,
+    Collector,
+    Integrator,
+    Judge,
+    Judgement,
+    Logs,
+    Orders,
+    PutBack,
+)
 from supervisor.tasks import Promise
 
 log = structlog.get_logger()
@@ -29,8 +52,8 @@ log = structlog.get_logger()
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 
 
-#: the work that an effect asks for; it comes to an event
-type Doing = Callable[[], Coroutine[Any, Any, ev.Event]]
+#: the work that an effect asks for; it comes to an event, unless it is abandoned
+type Doing = Callable[[], Coroutine[Any, Any, ev.Event | None]]
 
 
 class Performer:
@@ -53,6 +76,8 @@ class Performer:
         self._leaving = Leaving(agents, collector, logs, tell, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
         self._hosts: dict[tuple[str, str], Promise[bool]] = {}
+        #: verifications under way, by the first claim of each
+        self._verifying: dict[AttemptKey, anyio.CancelScope] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
         self.launching: set[AttemptKey] = set()
 
@@ -68,9 +93,10 @@ class Performer:
             case Collect():
                 return partial(self._collect, state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
             case Verify():
-                return partial(
-                    self._verify, state.batches[effect.batch], AttemptKey(effect.batch, effect.job, effect.attempt)
-                )
+                return partial(self._verify, state.batches[effect.keys[0].batch], effect.keys)
+            case Abandon():
+                self._abandon(effect.key)
+                return None
             case Release():
                 retry_at = self._retry_at(effect.attempt.tries)
                 return partial(self._leaving.release, state, effect.attempt, retry_at)
@@ -95,7 +121,7 @@ class Performer:
             case Collect():
                 return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Verify():
-                return ev.WorkVerified(now, effect.batch, effect.job, effect.attempt, outcome="failed", detail=why)
+                return self._judged(effect.keys, {key: _unproven(why) for key in effect.keys})
             case Release():
                 return ev.ReleaseFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Integrate():
@@ -168,15 +194,51 @@ class Performer:
             retry_at = self._retry_at(attempt.tries)
             return ev.CollectFailed(self._clock(), *key, detail=failed.message, retry_at=retry_at)
         return ev.WorkCollected(
-            self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
+            self._clock(),
+            *key,
+            claim=home.claim,
+            detail=home.detail,
+            head=home.head,
+            commits=home.commits,
+            paths=home.paths,
         )
 
-    async def _verify(self, batch: Batch, key: AttemptKey) -> ev.Event:
+    async def _verify(self, batch: Batch, keys: tuple[AttemptKey, ...]) -> ev.Event | None:
+        """None: it was abandoned."""
+        with anyio.CancelScope() as scope:
+            self._verifying[keys[0]] = scope
+            try:
+                return self._judged(keys, await self._verdicts(batch, keys))
+            finally:
+                del self._verifying[keys[0]]
+        return None
+
+    async def _verdicts(self, batch: Batch, keys: tuple[AttemptKey, ...]) -> Mapping[AttemptKey, Verdict | PutBack]:
+        jobs = [batch.job(key.job) for key in keys]
         try:
-            verdict = await self._judge.verify(batch, batch.job(key.job))
+            if len(jobs) > 1:
+                found = await self._judge.verify_together(batch, jobs)
+                return {key: found[key.job] for key in keys}
+            return {keys[0]: await self._judge.verify(batch, jobs[0])}
         except DeviceFailed as failed:
-            verdict = Verdict("failed", f"not verified: {failed.message}", "unverified", failed.message)
-        return ev.WorkVerified.of(self._clock(), key, verdict)
+            return {key: _unproven(failed.message) for key in keys}
+
+    def _judged(self, keys: tuple[AttemptKey, ...], found: Mapping[AttemptKey, Verdict | PutBack]) -> ev.Event:
+        """Of several verdicts, the last is returned, and the others are told."""
+        now = self._clock()
+        *others, last = (
+            ev.WorkPutBack(now, *key, most=said.most, detail=said.why)
+            if isinstance(said := found[key], PutBack)
+            else ev.WorkVerified.of(now, key, said)
+            for key in keys
+        )
+        for event in others:
+            self._tell(event)
+        return last
+
+    def _abandon(self, key: AttemptKey) -> None:
+        if key in self._verifying:
+            self._verifying[key].cancel()
 
     async def _integrate(self, batch: Batch, number: int) -> ev.Event:
         try:
@@ -220,3 +282,7 @@ class Performer:
 
     async def _clear(self) -> ev.Event:
         return ev.ClearingEnded(self._clock(), **asdict(await self._clearing.clear()))
+
+
+def _unproven(why: str) -> Verdict:
+    return Verdict("failed", f"not verified: {why}", "unverified", why)

@@ -76,12 +76,14 @@ class Daemon:
         devices: Devices,
         pools: tuple[PoolSpec, ...],
         *,
+        verify_slots: int = 1,
         rhythm: Rhythm | None = None,
         observe: bool = False,
         version: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._devices, self._pools, self._observe, self._version = devices, pools, observe, version
+        self._devices, self._pools, self._verify_slots = devices, pools, verify_slots
+        self._observe, self._version = observe, version
         self._clock = SteadyClock(clock, is_waiting=self._is_waiting)
         self._rhythm = rhythm or Rhythm()
         self._tasks: TaskGroup
@@ -115,7 +117,7 @@ class Daemon:
 
     async def settled(self) -> None:
         """Return once all that has been said until now is written down."""
-        await self.loop.inbox.ask(Configure(self.loop.state.configured))
+        await self.loop.inbox.ask(Configure(self.loop.state.configured, self.loop.state.verifying.slots))
 
     async def run(self) -> None:
         """Until `stop`. Raises Unreadable when what has happened can't be read."""
@@ -153,7 +155,7 @@ class Daemon:
                 self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
                 for forever in self._forever():
                     self._tasks.start_soon(forever)
-                await self.loop.inbox.ask(Configure(self._pools))
+                await self.loop.inbox.ask(Configure(self._pools, self._verify_slots))
                 self.ready.set()
                 await self._stop.wait()
                 await self._detach()
@@ -212,11 +214,13 @@ class Daemon:
         except Exception as bug:
             if is_shortage(bug) and not isinstance(effect, Launch):
                 await passed(type(effect).__name__, bug)
-                return self._perform(effect)
+                self._perform(effect)
+                return
             # A bug in a device must not take the daemon down in the night: it is one more way to fail.
             log.exception("bug while performing", effect=type(effect).__name__, began=effect.began)
             event = self.performer.failed(effect, f"{type(bug).__name__}: {bug}")
-        return self.loop.inbox.tell(event)
+        if event is not None:
+            self.loop.inbox.tell(event)
 
     async def _detach(self) -> None:
         self.loop.is_stopping = True

@@ -201,7 +201,7 @@ def on_finished(state: State, event: ev.BatchFinished) -> State:
 def on_sealed(state: State, event: ev.BatchSealed) -> State:
     batch = _batch(state, event)
     state = state.drop(("seal", batch.id)).put(retention.CLEAR, event.at)
-    return replace(state, batches=state.batches.delete(batch.id))
+    return replace(state, batches=state.batches.delete(batch.id), verifying=state.verifying.forget(batch.id))
 
 
 def on_job_requeued(state: State, event: ev.JobRequeued) -> State:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import slots
+from supervisor.flow import slots, verifying
 from supervisor.flow.lifecycle import attempt_of, item, job_of, key_of
 from supervisor.model import event as ev
-from supervisor.model.agenda import Item
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.job import INTEGRATOR, Brought, Ending, How, Job, JobState, Saved
 from supervisor.model.state import State
 from supervisor.model.verdict import UNJUDGED
@@ -37,16 +36,15 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     An integrator's work is not verified here: the integration, which continues, checks it.
     """
     attempt, job = _answered(state, event, published=True)
-    brought = Brought(event.claim, event.head, event.commits)
+    brought = Brought(event.claim, event.head, event.commits, event.paths)
     job = replace(job, brought=brought, detail=event.detail, verdict=UNJUDGED)
     if event.head:
         job = _with(job, Saved(event.attempt, event.head, event.commits))
     keep = state.batches[event.batch].profile.keep_agents == "all"
-    is_integrators = event.job == INTEGRATOR
-    due: Item = ("settle", event.batch, event.job) if is_integrators else item("verify", attempt.key)
-    state = slots.freed(state, attempt).put(due, event.at)
-    attempt = replace(attempt, holds_slot=False, keep=keep)
-    return _collected(state, event, job, attempt)
+    state = _collected(slots.freed(state, attempt), event, job, replace(attempt, holds_slot=False, keep=keep))
+    if event.job == INTEGRATOR:
+        return state.put(("settle", event.batch, event.job), event.at)
+    return verifying.wanted(state, attempt.key)
 
 
 def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
@@ -88,13 +86,35 @@ def _collected(state: State, event: ev.AttemptEvent, job: Job, attempt: Attempt)
 
 
 def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
-    return state.with_job(event.batch, _judged(state, event)).drop(item("verify", key_of(event)))
+    job, key = _judged(state, event), key_of(event)
+    if key not in state.verifying.waiting:
+        raise ImpossibleTransition(f"{event.kind} of {key}, which does not wait for it")
+    first = key
+    if event.beside:
+        first = AttemptKey(event.batch, event.beside, state.batches[event.batch].job(event.beside).attempts)
+    return replace(state, verifying=state.verifying.begun(key, first)).with_job(event.batch, job)
+
+
+def on_work_put_back(state: State, event: ev.WorkPutBack) -> State:
+    job, key = _judged(state, event), key_of(event)
+    state = replace(state, verifying=state.verifying.left(key, put_back=True)).with_job(event.batch, job)
+    return verifying.wanted(state, key, event.most)
 
 
 def on_work_verified(state: State, event: ev.WorkVerified) -> State:
     job = replace(_judged(state, event), verdict=event.verdict, detail=event.detail)
-    state = state.with_job(event.batch, job).drop(item("verify", key_of(event)))
+    state = replace(state, verifying=state.verifying.left(key_of(event))).with_job(event.batch, job)
     return state.put(("settle", event.batch, event.job), event.at)
+
+
+def on_verify_abandoned(state: State, event: ev.VerifyAbandoned) -> State:
+    first = key_of(event)
+    state = state.drop(item("abandon", first))
+    if (group := state.verifying.groups.get(first)) is None:
+        raise ImpossibleTransition(f"{event.kind} of {first}, which is not under way")
+    for key in group.left:
+        state = replace(state, verifying=state.verifying.left(key))
+    return state
 
 
 def _judged(state: State, event: ev.AttemptEvent) -> Job:
@@ -137,7 +157,9 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.WorkCollected: on_work_collected,
     ev.WorkRescued: on_work_rescued,
     ev.VerifyStarted: on_verify_started,
+    ev.WorkPutBack: on_work_put_back,
     ev.WorkVerified: on_work_verified,
+    ev.VerifyAbandoned: on_verify_abandoned,
     ev.ReleaseStarted: on_release_started,
     ev.ReleaseFailed: on_release_failed,
     ev.AgentReleased: on_agent_released,

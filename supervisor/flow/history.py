@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import attention, batches, collect, lifecycle, retention, slots
+from supervisor.flow import attention, batches, collect, lifecycle, retention, slots, verifying
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import BatchState
-from supervisor.model.job import JobState
 from supervisor.model.state import State
 
 
@@ -30,16 +29,13 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
             state = state.put(("integrate", batch.id), event.at)
         if batch.partial is not None:
             state = state.put(("partial", batch.id), event.at)
-        if batch.count(JobState.VERIFYING):
-            for job in batch.touched.values():
-                # A job that waits to be settled is already verified.
-                if job.state is JobState.VERIFYING and ("settle", batch.id, job.number) not in state.agenda.times:
-                    state = state.put(("verify", batch.id, job.number, job.attempts), event.at)
+    state = verifying.all_wait_again(state)
     return state.put(retention.CLEAR, event.at + retention.FIRST_LOOK_SECONDS)
 
 
 def _on_pools_configured(state: State, event: ev.PoolsConfigured) -> State:
-    return replace(slots.configured(state, event.pools), configured=event.pools)
+    state = replace(slots.configured(state, event.pools), configured=event.pools)
+    return replace(state, verifying=replace(state.verifying, slots=event.verify_slots))
 
 
 def _on_slots_changed(state: State, event: ev.SlotsChanged) -> State:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import queue, slots, stopping
+from supervisor.flow import queue, slots, stopping, verifying
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.job import Ending, How, Job, JobState
@@ -72,6 +72,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     },
     JobState.VERIFYING: {
         ev.VerifyStarted: JobState.VERIFYING,
+        ev.WorkPutBack: JobState.VERIFYING,
         ev.WorkVerified: JobState.VERIFYING,
         ev.JobCancelled: JobState.CANCELLED,
         ev.JobEnded: JobState.DONE,
@@ -275,7 +276,7 @@ def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
     job = replace(job, ending=ending)
     if not job.state.is_over:  # settled as cancelled once its agent is put away
         return state.with_job(event.batch, job)
-    state = state.drop(item("verify", AttemptKey(event.batch, event.job, job.attempts)))
+    state = verifying.let_go(state, AttemptKey(event.batch, event.job, job.attempts), event.at)
     return queue.ended(state, event, replace(job, outcome=Outcome.CANCELLED, detail=ending.detail))
 
 

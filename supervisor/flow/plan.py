@@ -7,12 +7,23 @@ at a time, because each one changes which launch may follow.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, partial, settle, slots, stopping, window
+from supervisor.flow import attention, batches, lifecycle, partial, settle, slots, stopping, verifying, window
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import BatchState
-from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Note, Release, Verify
+from supervisor.model.effect import (
+    Abandon,
+    Clear,
+    Collect,
+    Effect,
+    Integrate,
+    IntegrateSoFar,
+    Launch,
+    Note,
+    Release,
+    Verify,
+)
 from supervisor.model.job import How
 from supervisor.model.state import State
 
@@ -23,7 +34,7 @@ def plan(state: State, now: float) -> list[Effect]:
     for item in state.agenda.due(now):
         first.setdefault(item[1:3], item)
     due = [_DUE[str(item[0])](state, item, now) for item in first.values()]
-    return due or _launches(state, now)
+    return due or _verifications(state, now) or _launches(state, now)
 
 
 def next_at(state: State) -> float | None:
@@ -34,6 +45,14 @@ def next_at(state: State) -> float | None:
 def _launches(state: State, now: float) -> list[Effect]:
     began = slots.next_launch(state, now)
     return [] if began is None else [Launch(began, lifecycle.launched(began))]
+
+
+def _verifications(state: State, now: float) -> list[Effect]:
+    if not (keys := verifying.next_group(state)):
+        return []
+    first, *others = keys
+    began: list[Effect] = [Verify(ev.VerifyStarted(now, *first), keys)]
+    return began + [Note(ev.VerifyStarted(now, *key, beside=first.job)) for key in others]
 
 
 def _key(item: Item) -> AttemptKey:
@@ -47,9 +66,8 @@ def _collect(state: State, item: Item, now: float) -> Effect:
     return Collect(ev.CollectStarted(now, *attempt.key), attempt, rescue)
 
 
-def _verify(state: State, item: Item, now: float) -> Effect:
-    key = _key(item)
-    return Verify(ev.VerifyStarted(now, *key), *key)
+def _abandon(state: State, item: Item, now: float) -> Effect:
+    return Abandon(ev.VerifyAbandoned(now, *_key(item)), _key(item))
 
 
 def _release(state: State, item: Item, now: float) -> Effect:
@@ -132,7 +150,7 @@ def _rest(state: State, item: Item, now: float) -> Effect:
 
 _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "collect": _collect,
-    "verify": _verify,
+    "abandon": _abandon,
     "release": _release,
     "time-out": _time_out,
     "quiet": _quiet,

@@ -182,7 +182,9 @@ def _set_slots(state: State, request: rq.SetSlots, at: float) -> list[ev.Event]:
 
 
 def _configure(state: State, request: rq.Configure, at: float) -> list[ev.Event]:
-    return [] if state.configured == request.pools else [ev.PoolsConfigured(at, pools=request.pools)]
+    if state.configured == request.pools and state.verifying.slots == request.verify_slots:
+        return []
+    return [ev.PoolsConfigured(at, pools=request.pools, verify_slots=request.verify_slots)]
 
 
 _DECISIONS: Mapping[type, Callable[[State, Any, float], list[ev.Event]]] = {

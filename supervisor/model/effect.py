@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from supervisor.model.attempt import Attempt
+from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.event import Event
 
 
@@ -40,9 +40,16 @@ class Collect(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Verify(Effect):
-    batch: str
-    job: int
-    attempt: int
+    """Verify these claims of one batch, in one slot."""
+
+    keys: tuple[AttemptKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon(Effect):
+    """End the verification of the group of this name: nobody waits for it."""
+
+    key: AttemptKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class PoolsConfigured(Event):
     """The pools were configured, at a start or a reload."""
 
     pools: tuple[PoolSpec, ...] = ()
+    verify_slots: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,6 +515,8 @@ class WorkCollected(AttemptEvent):
     #: its last commit, now under the attempt's own ref; "" if it has none
     head: str = ""
     commits: int = 0
+    #: the files that its commits change
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,6 +552,23 @@ class PublicationRefused(AttemptEvent):
 @dataclass(frozen=True, slots=True)
 class VerifyStarted(AttemptEvent):
     """The verification of the claim began."""
+
+    #: the job whose group it is in; 0: its own
+    beside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPutBack(AttemptEvent):
+    """Common runs could not settle the claim: it is verified again, in a smaller group or alone."""
+
+    #: the size of the largest group that it may be in
+    most: int = 1
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyAbandoned(AttemptEvent):
+    """The verification of a group is given up: all its jobs were cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,3 +20,7 @@ class Outcome(StrEnum):
     #: its agents ended without publishing, until the retries were used up
     LOST = "lost"
     CANCELLED = "cancelled"
+
+
+#: claims of success: work under any other claim is not worth a run
+SUCCESSES = (Outcome.FIXED, Outcome.IMPROVED, Outcome.CLEAN)

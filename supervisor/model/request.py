@@ -77,6 +77,7 @@ class Configure:
     """The pools of a new configuration. The daemon itself sends it at start and at a reload."""
 
     pools: tuple[PoolSpec, ...]
+    verify_slots: int = 1
 
 
 type Request = Submit | Cancel | Retry | IntegrateSoFar | Pause | Resume | SetSlots | Configure

@@ -11,6 +11,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.event import PoolSpec
 from supervisor.model.job import Job
 from supervisor.model.pool import Pool
+from supervisor.model.verifying import Verifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class State:
     #: the pools as last configured; slots that a person changed since then stay changed
     configured: tuple[PoolSpec, ...] = ()
     agenda: Agenda = field(default_factory=Agenda)
+    verifying: Verifying = field(default_factory=Verifying)
     #: the number of batches ever submitted
     submitted: int = 0
     #: nothing is launched; running agents may finish

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from supervisor.flow.verifying import slots_of
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
@@ -21,6 +22,10 @@ SCHEMA_VERSION = 1
 type View = dict[str, Any]
 
 
+#: no claim waits or is verified
+NONE: Mapping[str, View] = {}
+
+
 def rfc3339(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
@@ -29,8 +34,8 @@ def answer(now: float, **content: Any) -> View:
     return {"schema_version": SCHEMA_VERSION, "as_of": rfc3339(now), **content}
 
 
-def status(batch: Batch, now: float) -> View:
-    return answer(now, batch=summary(batch))
+def status(batch: Batch, now: float, proofs: Mapping[str, View] = NONE) -> View:
+    return answer(now, batch=summary(batch, proofs))
 
 
 def jobs(batch: Batch, now: float) -> View:
@@ -57,6 +62,7 @@ def queue(
     batches = state.in_order()
     attention = [entry for batch in batches for entry in _attention(batch)]
     attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
+    proofs = verifying(state)
     attention += [{"kind": "stray", "agent": agent, "message": message} for agent, message in (strays or {}).items()]
     return answer(
         now,
@@ -64,7 +70,8 @@ def queue(
         pause_reason=state.pause_reason,
         agents=len(state.attempts),
         pools=[_pool(state.pools[name]) for name in sorted(state.pools)],
-        batches=[summary(batch) for batch in batches],
+        verify=_verify_slots(state),
+        batches=[summary(batch, proofs) for batch in batches],
         attention=attention,
     )
 
@@ -84,7 +91,18 @@ def seal(batch: Batch) -> SealedBatch:
 # --- parts
 
 
-def summary(batch: Batch) -> View:
+def verifying(state: State) -> dict[str, View]:
+    """By batch: how many of its claims wait for a verify slot, and how many are being verified."""
+    waiting = Counter(key.batch for key in state.verifying.waiting)
+    running = Counter(key.batch for key in state.verifying.group_of)
+    slots = slots_of(state)
+    return {
+        batch: {"waiting": waiting[batch], "running": running[batch], "slots": slots}
+        for batch in waiting.keys() | running.keys()
+    }
+
+
+def summary(batch: Batch, proofs: Mapping[str, View] = NONE) -> View:
     return {
         "id": batch.id,
         "state": batch.state,
@@ -107,6 +125,7 @@ def summary(batch: Batch) -> View:
         "finished_at": rfc3339(batch.finished_at),
         "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
         "at_work": batch.at_work,
+        "verify": proofs.get(batch.id, {"waiting": 0, "running": 0, "slots": 0}),
         "outcomes": _outcomes(batch),
         "ledger": _ledger(batch),
         "tokens": _tokens(batch.usage),
@@ -221,6 +240,11 @@ def _untold(batch: Batch) -> Iterator[str]:
 
 def _entry(kind: str, batch: Batch, job: Job, message: str) -> View:
     return {"kind": kind, "job": batch.job_id(job.number), "message": message}
+
+
+def _verify_slots(state: State) -> View:
+    busy, claims = len(state.verifying.groups), len(state.verifying.group_of)
+    return {"slots": slots_of(state), "busy": busy, "claims": claims, "waiting": len(state.verifying.waiting)}
 
 
 def _pool(pool: Pool) -> View:

@@ -21,7 +21,7 @@ from supervisor.ports.agents import (
 )
 from supervisor.ports.keeping import Cleared, Clearing, Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
-from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders
+from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders, PutBack
 
 __all__ = [
     "ATTEMPT",
@@ -52,6 +52,7 @@ __all__ = [
     "MngrReason",
     "Orders",
     "Place",
+    "PutBack",
     "Record",
     "RepoFacts",
     "SealedBatch",

@@ -21,6 +21,8 @@ class Collection:
     #: the publication's claim about the work, as an outcome
     claim: str = ""
     detail: str = ""
+    #: the files that its commits change
+    paths: tuple[str, ...] = ()
     #: for a rescue: what could not be rescued, so that the agent must be kept; "": nothing
     unsaved: str = ""
     #: the path of its clone, if that is on this machine
@@ -45,8 +47,23 @@ class Collector(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Common runs could not settle a claim."""
+
+    why: str
+    #: the size of the largest group that it may be in
+    most: int = 1
+
+
 class Judge(Protocol):
-    async def verify(self, batch: Batch, job: Job) -> Verdict: ...
+    async def verify(self, batch: Batch, job: Job) -> Verdict:
+        """Settle one claim by runs of its own. Raises DeviceFailed."""
+        ...
+
+    async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+        """Settle what common runs can settle; no verdict is weaker than one by one. Raises DeviceFailed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

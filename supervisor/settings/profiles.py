@@ -39,7 +39,7 @@ def resolve(settings: Settings, name: str) -> Profile:
 def _inherited(settings: Settings, name: str) -> ProfileTable:
     chain: list[str] = []
     said: list[dict[str, Any]] = []
-    while name:
+    while name or not chain:
         if name in chain:
             raise Misconfigured(
                 f"profile {chain[0]} inherits itself: {' → '.join([*chain, name])}",
@@ -70,7 +70,7 @@ def _no_profile(settings: Settings, name: str, chain: list[str]) -> Misconfigure
     hint = f"did you mean {near[0]}?" if near else f"the profiles are: {', '.join(known)}"
     if chain:
         return Misconfigured(f"profile {chain[-1]} inherits {name}, which does not exist", hint=hint)
-    return NoSuchThing(f"there is no profile {name}", hint=hint)
+    return NoSuchThing(f"there is no profile {name or "''"}", hint=hint)
 
 
 def pool_specs(settings: Settings) -> tuple[PoolSpec, ...]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,11 +14,13 @@ from supervisor.model.job import Job
 from supervisor.model.node import cases_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
+from supervisor.threads import in_thread
 from supervisor.verification.evidence.asking import Claim, Findings, ask_all, certain
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
+from supervisor.verification.together.sharing import own, unsound
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Trial, Trials, Unready
+from supervisor.verification.trials.trial import Place, Trials, Unready
 from supervisor.verification.works import Changes
 
 MAX_DOUBT = 400
@@ -41,6 +43,21 @@ class Baselines:
         while len(self._known) > MOST_BASELINES:
             self._running.pop(self._known.popitem(last=False)[0], None)
         return self._known.get(key)
+
+    async def run_together(self, batch: Batch, tests: Iterable[str]) -> None:
+        """Those files of these tests that have not run yet, by one run. What it leaves open, a file's own run
+        answers later."""
+        files = {file_of(test): test for test in tests if (batch.id, file_of(test)) not in self._known}
+        if len(files) < 2:
+            return
+        try:
+            async with self._trials.trial(batch, batch.base, f"{batch.id}-base-{os.urandom(4).hex()}") as trial:
+                ran = await trial.run(*files, times=sum(tests_in(batch, test) for test in files.values()))
+                if not unsound(ran, list(files)):
+                    for file in files:
+                        self._known[batch.id, file] = await in_thread(own, ran, (file,), len(files))
+        except Unready:
+            return
 
     async def _run(self, batch: Batch, test: str) -> Run | None:
         name = f"{batch.id}-base-{os.urandom(4).hex()}"
@@ -74,8 +91,10 @@ class Hearing:
     work: Changes
     #: our copy of the repository
     bare: Path
-    trial: Trial
+    trial: Place
     baselines: Baselines
+    #: whether its runs are also those of other claims
+    is_shared: bool = False
     #: what policy can't be certain of
     doubted: tuple[Doubt, ...] = ()
     #: plain runs of its test
@@ -111,7 +130,7 @@ class Hearing:
     @property
     def evidence(self) -> Evidence:
         together = None if self.after is None else _all_passed(self.after, self.job.test)
-        alone = bool(self.runs) and self.passed == len(self.runs)
+        alone = None if self.is_shared else bool(self.runs) and self.passed == len(self.runs)
         return replace(self.findings.evidence, runs=len(self.trial.runs), alone=alone, together=together)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.batch import Batch, Profile
-from supervisor.verification.trials.runs import Instruments, Run
-from supervisor.verification.trials.trial import PLAIN, Trial, Trials
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.trial import Trial, Trials
 from tests.adapters.agent_clone import git
 from tests.adapters.staying import notes
 

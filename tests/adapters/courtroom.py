@@ -154,7 +154,7 @@ async def courtroom(folder: Path, **more: str) -> AsyncIterator[Courtroom]:
     git(repo, "commit", "-qm", "base")
     base = git(repo, "rev-parse", "HEAD")
     await store.snapshot(repo, base, "b")
-    judge = await opened_judge(store, Layout(folder / "state"), 2)
+    judge = await opened_judge(store, Layout(folder / "state"))
     profile = Profile(
         pytest=(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},

@@ -83,13 +83,13 @@ class Court:
 
 
 @asynccontextmanager
-async def court(folder: Path, slots: int = 1) -> AsyncIterator[Court]:
+async def court(folder: Path) -> AsyncIterator[Court]:
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
     base = commit(repo, "base", app__py=APP, test_app__py=TESTS, __gitignore="__pycache__/\n")
     await store.snapshot(repo, base, "b")
-    judge = await opened_judge(store, Layout(folder / "state"), slots)
+    judge = await opened_judge(store, Layout(folder / "state"))
     here = Court(folder, judge, store, repo, base)
     yield here
     assert here.trials == [], "a clean checkout was left behind"
@@ -269,23 +269,6 @@ async def test_a_daemon_that_stops_leaves_neither_process_nor_checkout(tmp_path:
         await asyncio.wait([verifying])
 
         assert stayer.is_gone
-
-
-async def test_verifications_wait_for_a_slot(tmp_path: Path) -> None:
-    """With one slot, the second has no checkout before the first is done."""
-    async with court(tmp_path, slots=1) as here:
-        stayer, job = Stayer(here.notes), here.job("improved", app__py=FIXED)
-        slow = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
-        first = asyncio.create_task(here.verdict(slow))
-        await until("the first runs", lambda: stayer.has_begun)
-        second = asyncio.create_task(here.verdict(replace(job, number=2)))
-
-        done, _ = await asyncio.wait([second], timeout=0.3)
-
-        assert not done
-        assert len(here.trials) == 1
-        first.cancel()
-        assert (await second).verification == "verified"
 
 
 async def test_a_test_of_any_name_is_only_a_name(tmp_path: Path) -> None:

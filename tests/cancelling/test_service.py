@@ -100,10 +100,11 @@ async def test_the_daemon(is_stopped: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(900)  # each moment is a life of a daemon
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "cancelled"])
 async def test_the_daemon_at_many_moments(is_stopped: bool, tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     await in_thread(generate, repo, 2)
     whole = await moments_of(tmp_path, repo, 0, is_stopped=is_stopped)
-    for number in range(1, whole, max(1, whole // 200)):
+    for number in range(1, whole, max(1, whole // 50)):
         await moments_of(tmp_path, repo, number, is_stopped=is_stopped)

@@ -81,8 +81,9 @@ class Player:
                 done = ev.WorkRescued(at, *key) if effect.rescue else ev.WorkCollected(at, *key, claim, head=head)
                 self.tell(done)
             case Verify():
-                outcome = self._outcome(effect.batch, effect.job) or "fixed"
-                self.tell(ev.WorkVerified(at, effect.batch, effect.job, effect.attempt, outcome=outcome))
+                for key in effect.keys:
+                    outcome = self._outcome(key.batch, key.job) or "fixed"
+                    self.tell(ev.WorkVerified(at, *key, outcome=outcome))
             case Clear():
                 self.tell(ev.ClearingEnded(at))
             case Release():

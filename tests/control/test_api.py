@@ -150,6 +150,7 @@ async def test_ids_may_be_shortened_while_they_are_unique(tmp_path: Path) -> Non
         ("/v1/events?after=x", 2, "after: "),
         ("/v1/checkout?repo=/nowhere", 5, "there is no directory /nowhere"),
         ("/v1/checkout?repo=/&profile=moon", 5, "there is no profile moon"),
+        ("/v1/checkout?repo=/&profile=", 5, "there is no profile ''"),
     ],
 )
 async def test_a_refusal_says_why_and_what_to_do(tmp_path: Path, path: str, exit_code: int, says: str) -> None:

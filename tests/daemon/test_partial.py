@@ -65,6 +65,7 @@ class Stage:
             came = await doing()
         except Exception as bug:
             came = self.performer.failed(effect, str(bug))
+        assert came is not None
         self.world.answer(effect, came)
         return came
 

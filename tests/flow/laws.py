@@ -30,8 +30,21 @@ def check_books(state: State) -> None:
         assert pool.resting == (("rest", pool.name) in state.agenda.times)
     for batch in state.batches.values():
         _check_batch(state, batch)
+    _check_verifying(state)
     assert list(state.agenda.order) == sorted((at, item) for item, at in state.agenda.times.items())
     assert all(key.batch in state.batches for key in state.attempts), "an agent of a sealed batch"
+
+
+def _check_verifying(state: State) -> None:
+    found = state.verifying
+    assert {key: first for first, group in found.groups.items() for key in group.left} == dict(found.group_of)
+    assert all(group.left for group in found.groups.values())
+    assert not set(found.waiting) & set(found.group_of), "a claim waits for what it has"
+    for key in found.waiting:
+        job = state.batches[key.batch].job(key.job)
+        assert job.state is JobState.VERIFYING, f"{job} waits to be verified"
+        assert job.attempts == key.attempt
+    assert all(each.batch in state.batches for each in found.group_of)
 
 
 def _check_batch(state: State, batch: Batch) -> None:
@@ -84,7 +97,11 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             if job.state is JobState.QUEUED:
                 assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
             if job.state is JobState.VERIFYING:
-                assert {("verify", *where, job.attempts), ("settle", *where)} & under_way, f"{job} is never judged"
+                key = AttemptKey(*where, job.attempts)
+                is_judged = key in state.verifying.waiting or ("settle", *where) in under_way
+                first = state.verifying.group_of.get(key)
+                is_judged = is_judged or (first is not None and ("verify", *first) in under_way)
+                assert is_judged, f"{job} is never judged"
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
         if batch.finished_at is None and batch.is_drained:
@@ -121,8 +138,8 @@ def _awaited(effect: Effect) -> Item:
             return ("collect", *attempt.key)
         case Release(attempt=attempt):
             return ("release", *attempt.key)
-        case Verify(batch=batch, job=job, attempt=number):
-            return ("verify", batch, job, number)
+        case Verify(keys=keys):
+            return ("verify", *keys[0])
         case Integrate(batch=batch):
             return ("integrate", batch)
         case IntegrateSoFar(batch=batch):

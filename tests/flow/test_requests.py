@@ -57,7 +57,7 @@ def test_what_does_not_exist_is_said_to_be_so(request_: rq.Request) -> None:
 
 
 def test_asking_for_what_is_so_already_changes_nothing() -> None:
-    world = World(LOCAL).submit().cancel(1)
+    world = World(LOCAL, verify_slots=1).submit().cancel(1)
     assert kinds(world, rq.SetSlots("local", 1)) == []
     assert kinds(world, rq.Configure((LOCAL,))) == []
     assert kinds(world, rq.Resume()) == kinds(world, rq.Resume("b")) == []
@@ -67,7 +67,7 @@ def test_asking_for_what_is_so_already_changes_nothing() -> None:
 
 
 def test_slots_changed_by_hand_survive_a_restart_with_the_same_configuration() -> None:
-    world = World(LOCAL).happens(ev.SlotsChanged(0.0, "local", 7)).restart()
+    world = World(LOCAL, verify_slots=1).happens(ev.SlotsChanged(0.0, "local", 7)).restart()
     assert kinds(world, rq.Configure((LOCAL,))) == []
     assert world.pool().slots == 7
     assert kinds(world, rq.Configure((replace(LOCAL, slots=3),))) == ["pools-configured"]

@@ -1,6 +1,6 @@
 """A world for the core to live in: it plays the shell and its devices, and remembers all that happened."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
 from typing import Self
@@ -12,6 +12,7 @@ from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.effect import (
+    Abandon,
     Clear,
     Collect,
     Effect,
@@ -40,7 +41,7 @@ def numbered(count: int) -> tuple[str, ...]:
 class World:
     """`World(local=2)` has one pool of two slots. Whatever happens in it is followed by what is then due."""
 
-    def __init__(self, *pools: ev.PoolSpec, **slots: int) -> None:
+    def __init__(self, *pools: ev.PoolSpec, verify_slots: int = 1000, **slots: int) -> None:
         self.state = State(installation=INSTALLATION)
         self.now = NOON
         #: all that was accepted, in order: the journal
@@ -50,7 +51,7 @@ class World:
         #: whoever wants to know of each accepted event, with the state before it
         self.watchers: list[Callable[[State, ev.Event], None]] = []
         named = tuple(ev.PoolSpec(name, name, count) for name, count in slots.items())
-        self.happens(ev.PoolsConfigured(self.now, (*pools, *named)))
+        self.happens(ev.PoolsConfigured(self.now, (*pools, *named), verify_slots))
 
     # --- what happens
 
@@ -86,7 +87,9 @@ class World:
             assert rounds <= self.most_rounds, f"never comes to rest: {effects}"
             for effect in effects:
                 self.record(effect.began)
-                if not isinstance(effect, Note):
+                if isinstance(effect, Abandon):
+                    self.asked = [each for each in self.asked if getattr(each, "keys", [None])[0] != effect.key]
+                elif not isinstance(effect, Note):
                     self.asked.append(effect)
         return self
 
@@ -185,9 +188,10 @@ class World:
             case Collect(attempt=attempt, rescue=True):
                 return ev.WorkRescued(self.now, *attempt.key)
             case Collect(attempt=attempt):
-                return ev.WorkCollected(self.now, *attempt.key, claim="fixed", head="c0de", commits=1)
-            case Verify(batch=batch, job=job, attempt=number):
-                return ev.WorkVerified(self.now, batch, job, number, outcome="fixed")
+                paths = (f"tests/test_{attempt.key.job % 4}.py",)
+                return ev.WorkCollected(self.now, *attempt.key, claim="fixed", head="c0de", commits=1, paths=paths)
+            case Verify(keys=keys):
+                return self._last(ev.WorkVerified(self.now, *key, outcome="fixed") for key in keys)
             case Release(attempt=attempt):
                 return ev.AgentReleased(self.now, *attempt.key, kept=attempt.keep)
             case Integrate(batch=batch, number=number):
@@ -208,8 +212,10 @@ class World:
                 return ev.AgentNudged(self.now, *attempt.key, delivered=False, detail=reason)
             case Collect(attempt=attempt):
                 return ev.CollectFailed(self.now, *attempt.key, detail=reason, retry_at=later)
-            case Verify(batch=batch, job=job, attempt=number):
-                return ev.WorkVerified(self.now, batch, job, number, outcome="failed", detail=reason)
+            case Verify(keys=(key,)):
+                return ev.WorkVerified(self.now, *key, outcome="failed", detail=reason)
+            case Verify(keys=keys):
+                return self._last(ev.WorkPutBack(self.now, *key, most=len(keys) // 2, detail=reason) for key in keys)
             case Release(attempt=attempt):
                 return ev.ReleaseFailed(self.now, *attempt.key, detail=reason, retry_at=later)
             case Integrate(batch=batch, number=number):
@@ -219,6 +225,13 @@ class World:
             case Clear():
                 return ev.ClearingEnded(self.now, problems=(reason,), again_at=later)
         raise AssertionError(f"nothing answers {effect}")
+
+    def _last(self, events: Iterable[ev.Event]) -> ev.Event:
+        """A device that has much to say tells it all, and the last of it is its answer."""
+        *others, last = events
+        for event in others:
+            self.hear(event)
+        return last
 
     # --- what there is to see
 

@@ -134,13 +134,13 @@ class Night:
                 return ev.WorkCollected(now, *attempt.key, claim="clean")
             case Collect(attempt=attempt, rescue=False):
                 return ev.WorkCollected(now, *attempt.key, claim="fixed", head=HEAD, commits=1)
-            case Verify(job=job):
+            case Verify(keys=((_, job, attempt),)):
                 outcome, verdict, reason, runs, passed = VERDICTS[job]
                 return ev.WorkVerified(
                     now,
                     BATCH,
                     job,
-                    effect.attempt,
+                    attempt,
                     outcome=outcome,
                     detail="as judged",
                     verification=verdict,  # type: ignore[arg-type]

@@ -75,6 +75,7 @@ class Cloud:
         doing = [self.performer.doing(self.world.state, effect) for effect in effects]
         answers = await asyncio.gather(*(each() for each in doing if each is not None))
         for effect, answer in zip(effects, answers, strict=True):
+            assert answer is not None
             self.world.answer(effect, answer)
 
     def live(self) -> list[Attempt]:

@@ -113,7 +113,7 @@ async def desk(folder: Path) -> AsyncIterator[Desk]:
     git(repo, "add", "bin")
     base = commit(repo, "base", tutorial__sh=TUTORIAL)
     await store.snapshot(repo, base, "b")
-    yield Desk(folder, await opened_judge(store, Layout(folder / "state"), 1), store, repo, base)
+    yield Desk(folder, await opened_judge(store, Layout(folder / "state")), store, repo, base)
     assert list((folder / "state" / "verify" / "trials").glob("*")) == []
 
 

@@ -13,7 +13,7 @@ from supervisor.verification.evidence.contents import contents, names
 from supervisor.verification.evidence.facts import refusals
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Trial
+from supervisor.verification.trials.trial import Place
 
 #: each knows what those before it have seen
 QUESTIONS: tuple[Callable[[Inquiry], Awaitable[Shown]], ...] = (
@@ -39,7 +39,7 @@ class Claim:
 
     batch: Batch
     job: Job
-    trial: Trial
+    trial: Place
     #: our copy of the repository
     bare: Path
     #: the files that the work changes

@@ -18,7 +18,7 @@ from supervisor.verification.evidence.contents import Contents, contents, put
 from supervisor.verification.evidence.seen import Seen, read_seen
 from supervisor.verification.rules.places import is_test_path, kind_of
 from supervisor.verification.trials.runs import Instruments, Run
-from supervisor.verification.trials.trial import Trial
+from supervisor.verification.trials.trial import Place
 
 #: what every claim may take, however fast its test is
 LEAST_SECONDS = 10.0
@@ -45,7 +45,7 @@ class Shown:
 class Inquiry:
     batch: Batch
     job: Job
-    trial: Trial
+    trial: Place
     #: plain runs of its test, all of them green
     runs: list[Run]
     #: its file at the base, and now
@@ -140,7 +140,8 @@ class Inquiry:
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
         most = max(self.batch.cases_of(self.job.number), len(nodes))
         times = min(most, (SLOWER * usual + AND_SECONDS) / self.batch.profile.test_timeout_seconds)
-        instruments = Instruments(plugins=self._plugins(probes), before=prepare)
+        known = (changed or {}) if before is None else None
+        instruments = Instruments(plugins=self._plugins(probes), before=prepare, contents=known)
         run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
         self.spent += run.seconds
         return run
@@ -151,16 +152,16 @@ class Inquiry:
     def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         if "reach" in probes:
-            found |= {"_reaching_probe": _source("reaching"), "sitecustomize": _source("starting")}
+            found |= {"_reaching_probe": source("reaching"), "sitecustomize": source("starting")}
         if hiding := [each for each in probes if each != "reach"]:
             tests = sorted(path for path in self.files if path.endswith(".py") and self.is_test(path))
             found["_hiding_probe"] = (
-                _source("hiding")
+                source("hiding")
                 .replace("TESTS: frozenset[str] = frozenset()", f"TESTS: frozenset[str] = frozenset({tests!r})")
                 .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
             )
         return found
 
 
-def _source(probe: str) -> str:
+def source(probe: str) -> str:
     return (_PROBES / f"{probe}.py").read_text()

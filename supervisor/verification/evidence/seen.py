@@ -68,7 +68,7 @@ def read_seen(folder: Path) -> Seen:
     modules: set[str] = set()
     opened: set[str] = set()
     programs: dict[str, str] = {}
-    for note in _notes(folder / "seen"):
+    for note in notes(folder / "seen"):
         match note:
             case ["line", str(path), int(line), str(kind)] if _is_inside(path):
                 modules.add(path)
@@ -88,7 +88,7 @@ def _is_inside(path: str) -> bool:
 
 def _asked(folder: Path) -> Iterator[Sign]:
     known = set()
-    for note in _notes(folder / "asked"):
+    for note in notes(folder / "asked"):
         match note:
             case [str(what), str(path), int(line), bool(was_hidden)]:
                 sign = Sign(what[:100], path[:300], line, was_hidden)
@@ -97,7 +97,8 @@ def _asked(folder: Path) -> Iterator[Sign]:
                     yield sign
 
 
-def _notes(file: Path) -> Iterator[list[Any]]:
+def notes(file: Path) -> Iterator[list[Any]]:
+    """What is no note is passed over. Blocking."""
     try:
         with file.open("rb") as opened:
             text = opened.read(MAX_BYTES)

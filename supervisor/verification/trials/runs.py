@@ -6,6 +6,7 @@ from pathlib import Path
 
 from supervisor.model.node import cases_of
 from supervisor.publication.rules.outcome import clean
+from supervisor.verification.evidence.contents import Contents
 from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
@@ -23,10 +24,15 @@ class Instruments:
     env: Mapping[str, str] = field(default_factory=dict)
     #: called in a thread with the fresh checkout
     before: Callable[[Path], None] | None = None
+    #: the files that it puts there; None: it is not known which
+    contents: Contents | None = field(default_factory=dict)
 
     @property
     def are_none(self) -> bool:
         return not self.plugins and not self.env and self.before is None
+
+
+PLAIN = Instruments()
 
 
 @dataclass(frozen=True, slots=True)

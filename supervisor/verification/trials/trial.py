@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from anyio import Lock
 
@@ -31,7 +32,7 @@ from supervisor.verification.trials.preparing import Base, remove_bytecode, stam
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
 from supervisor.verification.trials.running import Ear, Ended, Unwalled, run, walls_lack
-from supervisor.verification.trials.runs import Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.straying import stray_import
 from supervisor.verification.walls.sandbox import Sandbox, ended_for, give, mend, missed
 from supervisor.verification.walls.walls import Walls
@@ -40,7 +41,6 @@ SETUP_SECONDS = 900.0
 #: after this much more than its own limit, a run is killed from outside
 GRACE_SECONDS = 10.0
 EVIDENCE = "SUPERVISOR_EVIDENCE"
-PLAIN = Instruments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,27 @@ class Stage:
     #: stays until the trial ends
     folder: Path
     walls: Walls | None = None
+
+
+class Place(Protocol):
+    """Where the tests of one claim run: a trial, or a claim's share of one."""
+
+    #: this claim's runs
+    runs: list[Run]
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def places(self) -> Places: ...
+
+    @property
+    def prepared(self) -> Path: ...
+
+    @property
+    def log(self) -> str: ...
+
+    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run: ...
 
 
 @dataclass(slots=True)

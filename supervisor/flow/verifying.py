@@ -1,0 +1,95 @@
+"""Which claims are verified next, and together with which others.
+
+Theory of operation. A claim waits until a slot is free; slots for verification are not those of agents. Batches of
+higher priority go first, then the batch with the fewest groups under way, then the oldest.
+
+Claims that wait go together as far as they change different files: one group, one slot. The judge settles what it can
+from common runs and puts the rest back, each with the size of the largest group that it may still be in. A claim that
+is put back as a suspect goes alone, which settles everything.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from supervisor.model.attempt import AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.model.job import Job, JobState
+from supervisor.model.outcome import SUCCESSES
+from supervisor.model.state import State
+
+# --- what happens
+
+
+def wanted(state: State, key: AttemptKey, most: int | None = None) -> State:
+    """A claim waits. By default it may be in as large a group as its profile allows."""
+    batch = state.batches[key.batch]
+    if most is None:
+        most = max(1, batch.profile.verify_group) if _may_share(batch, batch.job(key.job)) else 1
+    return replace(state, verifying=state.verifying.with_waiting(key, most))
+
+
+def _may_share(batch: Batch, job: Job) -> bool:
+    """Whether there is work to run whose paths are known."""
+    is_success = job.brought.claim in SUCCESSES
+    return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.paths)
+
+
+def let_go(state: State, key: AttemptKey, at: float) -> State:
+    """The job was cancelled. If nobody else is in its group, the group is given up."""
+    if (first := state.verifying.group_of.get(key)) is not None and state.verifying.groups[first].left == {key}:
+        return state.put(("abandon", *first), at)
+    return replace(state, verifying=state.verifying.left(key))
+
+
+def all_wait_again(state: State) -> State:
+    """The daemon has started: nothing is under way."""
+    state = replace(state, verifying=state.verifying.from_the_start())
+    for batch in state.batches.values():
+        if batch.count(JobState.VERIFYING):
+            for job in batch.touched.values():
+                # A job that waits to be settled is already verified.
+                if job.state is JobState.VERIFYING and ("settle", batch.id, job.number) not in state.agenda.times:
+                    state = wanted(state, AttemptKey(batch.id, job.number, job.attempts))
+    return state
+
+
+# --- the choice
+
+
+def next_group(state: State) -> tuple[AttemptKey, ...]:
+    """The claims to verify now, in one slot; none if no slot is free or no claim waits."""
+    if not state.verifying.waiting or len(state.verifying.groups) >= slots_of(state):
+        return ()
+    waiting: defaultdict[str, list[AttemptKey]] = defaultdict(list)
+    for key in state.verifying.waiting:
+        waiting[key.batch].append(key)
+    under_way = Counter(first.batch for first in state.verifying.groups)
+    batches = (state.batches[each] for each in waiting)
+    batch = min(batches, key=lambda each: (-each.priority, under_way[each.id], each.number))
+    return tuple(_group(state, batch, sorted(waiting[batch.id])))
+
+
+def slots_of(state: State) -> int:
+    """When no job waits for an agent, slots of agents on this machine fall idle and verify: as many again at most."""
+    slots = state.verifying.slots
+    if any(batch.next_waiting is not None for batch in state.batches.values()):
+        return slots
+    idle = sum(max(0, pool.slots - pool.busy) for pool in state.pools.values() if pool.provider == "local")
+    return slots + min(slots, idle)
+
+
+def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[AttemptKey]:
+    """The first that waits, and those after it that change other files than those before them."""
+    waiting = state.verifying.waiting
+    first, *others = keys
+    group, changed = [first], set(batch.job(first.job).brought.paths)
+    most = min(waiting[first], state.verifying.size(batch.id))
+    for key in others:
+        if len(group) >= most:
+            break
+        paths = batch.job(key.job).brought.paths
+        if len(group) < waiting[key] and changed.isdisjoint(paths):
+            group.append(key)
+            changed.update(paths)
+    return group

@@ -1,0 +1,74 @@
+"""What is being verified: claims that wait for a slot, and groups of claims that have one.
+
+A group holds one slot, whatever its size. It has the name of its first claim.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from supervisor.model.attempt import AttemptKey
+
+#: so many claims are verified together at first
+FIRST_SIZE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    #: claims without a verdict yet
+    left: frozenset[AttemptKey]
+    size: int
+    #: one of its claims was put back
+    is_red: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    slots: int = 1
+    #: claims that wait, each with the size of the largest group that it may be in
+    waiting: Map[AttemptKey, int] = field(default_factory=Map)
+    groups: Map[AttemptKey, Group] = field(default_factory=Map)
+    #: the group of each claim that has one
+    group_of: Map[AttemptKey, AttemptKey] = field(default_factory=Map)
+    #: by batch: the size of its next group; it grows while groups are green and shrinks when one is red
+    sizes: Map[str, int] = field(default_factory=Map)
+
+    def with_waiting(self, key: AttemptKey, most: int) -> "Verifying":
+        return replace(self, waiting=self.waiting.set(key, most))
+
+    def begun(self, key: AttemptKey, first: AttemptKey) -> "Verifying":
+        group = self.groups.get(first) or Group(frozenset(), 0)
+        group = replace(group, left=group.left | {key}, size=group.size + 1)
+        waiting = self.waiting.delete(key) if key in self.waiting else self.waiting
+        return replace(
+            self, waiting=waiting, groups=self.groups.set(first, group), group_of=self.group_of.set(key, first)
+        )
+
+    def left(self, key: AttemptKey, *, put_back: bool = False) -> "Verifying":
+        """The claim waits no more, or leaves its group; the last one to leave frees the slot."""
+        waiting = self.waiting.delete(key) if key in self.waiting else self.waiting
+        if (first := self.group_of.get(key)) is None:
+            return replace(self, waiting=waiting)
+        group = self.groups[first]
+        group = replace(group, left=group.left - {key}, is_red=group.is_red or put_back)
+        more = replace(self, waiting=waiting, group_of=self.group_of.delete(key))
+        if group.left:
+            return replace(more, groups=self.groups.set(first, group))
+        return replace(more, groups=self.groups.delete(first), sizes=_resized(self.sizes, key.batch, group))
+
+    def from_the_start(self) -> "Verifying":
+        return Verifying(slots=self.slots, sizes=self.sizes)
+
+    def size(self, batch: str) -> int:
+        return self.sizes.get(batch, FIRST_SIZE)
+
+    def forget(self, batch: str) -> "Verifying":
+        return replace(self, sizes=self.sizes.delete(batch)) if batch in self.sizes else self
+
+
+def _resized(sizes: Map[str, int], batch: str, group: Group) -> Map[str, int]:
+    """A group that was smaller than it might have been says nothing about larger ones."""
+    size = sizes.get(batch, FIRST_SIZE)
+    if group.is_red:
+        return sizes.set(batch, max(1, min(size, group.size) // 2))
+    return sizes.set(batch, 2 * size) if group.size >= size else sizes

@@ -1,0 +1,150 @@
+"""Settles several claims by common runs, where these show what runs of each claim's own would show.
+
+    compose    one tree of all their work, which changes no file twice
+    base       their files run once at the base, as far as they have not
+    watch      their files run once in the tree, while it is noted what each test reaches. Whoever reaches lines that
+               another one changes, or is reached so, is put back; the rest is composed anew if it was touched by that
+    hear       each claim has its hearing, with a share of the runs
+
+A claim is settled if its hearing verifies it and leaves nothing in doubt. All others are put back: alone, where their
+own runs were red or doubtful, and in half as large a group where a run settled nothing for anybody.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from supervisor.model.batch import Batch
+from supervisor.model.job import Job
+from supervisor.model.verdict import Verdict
+from supervisor.ports import PutBack
+from supervisor.threads import in_thread, surely
+from supervisor.verification.evidence.inquiry import source
+from supervisor.verification.hearing import Baselines, Hearing, file_of, tests_in
+from supervisor.verification.rules.judged import Doubt
+from supervisor.verification.together.composing import Overlap, compose
+from supervisor.verification.together.reaching import read_notes
+from supervisor.verification.together.sharing import Rounds, Share, Unsound, unsound
+from supervisor.verification.together.tree import Tree
+from supervisor.verification.trials.runs import Instruments, Run
+from supervisor.verification.trials.trial import Place, Trial, Trials, Unready
+from supervisor.verification.verdicts import verified
+from supervisor.verification.works import Changes
+
+#: a tree is composed anew so often at most
+MOST_TREES = 3
+#: a run may take so many times as long as the first one, and so much more
+SLOWER, AND_SECONDS = 5.0, 10.0
+MEETS = "its test and the work of others meet"
+WATCHING = {
+    "_reaching_probe": source("reaching"),
+    "sitecustomize": source("starting"),
+    "_telling_probe": source("telling"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim that policy does not refuse."""
+
+    job: Job
+    work: Changes
+    doubts: tuple[Doubt, ...]
+
+
+class CommonRuns:
+    def __init__(
+        self,
+        batch: Batch,
+        bare: Path,
+        trials: Trials,
+        baselines: Baselines,
+        keep_log: Callable[[Batch, Job, Place], None],
+    ) -> None:
+        self._batch, self._bare = batch, bare
+        self._trials, self._baselines, self._keep_log = trials, baselines, keep_log
+        self._settled: dict[int, Verdict | PutBack] = {}
+
+    async def settle(self, claims: Sequence[Claimed]) -> dict[int, Verdict | PutBack]:
+        left = list(claims)
+        try:
+            await self._baselines.run_together(self._batch, [each.job.test for each in left])
+            for _ in range(MOST_TREES):
+                if len(left) < 2:
+                    break
+                await self._in_one_tree(left)
+                left = [each for each in left if each.job.number not in self._settled]
+            self._put_back(left, PutBack("too much of it meets the work of others", 1))
+        except (Overlap, Unsound, Unready) as unsettled:
+            left = [each for each in left if each.job.number not in self._settled]
+            self._put_back(left, PutBack(str(unsettled), max(1, len(left) // 2)))
+        return self._settled
+
+    async def _in_one_tree(self, claims: Sequence[Claimed]) -> None:
+        """Settles at least one of them, or raises."""
+        heads = [each.job.brought.head for each in claims]
+        sha = await in_thread(compose, self._bare, self._batch.base, heads)
+        async with self._trials.trial(self._batch, sha, "") as trial:
+            watched = await self._watched(trial, claims)
+            tree = await in_thread(self._tree, sha, claims, watched)
+            entangled = tree.entangled()
+            self._put_back([each for each in claims if each.job.number in entangled], PutBack(MEETS))
+            left = [each for each in claims if each.job.number not in entangled]
+            if len(left) > 1 and tree.is_free_of([each.job.number for each in left], entangled):
+                limit = (SLOWER * watched.seconds + AND_SECONDS) / self._batch.profile.test_timeout_seconds
+                await self._heard(left, tree, Rounds(trial, limit))
+
+    def _tree(self, sha: str, claims: Sequence[Claimed], watched: Run) -> Tree:
+        paths = {each.job.number: [file.path for file in each.work.files] for each in claims}
+        tests = {each.job.number: each.job.test for each in claims}
+        notes = read_notes(watched.folder / "plugins")
+        return Tree(self._bare, self._batch.base, sha).watched(tests, paths, notes)
+
+    async def _watched(self, trial: Trial, claims: Sequence[Claimed]) -> Run:
+        files = {file_of(each.job.test): each.job.test for each in claims}
+        usual = 0.0
+        for test in files.values():
+            before = await self._baselines.run(self._batch, test)
+            usual += before.seconds if before is not None else self._batch.profile.test_timeout_seconds
+        most = 1 + (SLOWER * usual + AND_SECONDS) / self._batch.profile.test_timeout_seconds
+        times = min(most, sum(tests_in(self._batch, test) for test in files.values()))
+        run = await trial.run(*files, times=times, instruments=Instruments(plugins=WATCHING))
+        if why := unsound(run, list(files)):
+            raise Unsound(why, len(claims))
+        return run
+
+    async def _heard(self, claims: Sequence[Claimed], tree: Tree, rounds: Rounds) -> None:
+        rounds.join(len(claims))
+        async with anyio.create_task_group() as hearings:
+            for each in claims:
+                hearings.start_soon(self._hear, each, tree, rounds)
+
+    async def _hear(self, claim: Claimed, tree: Tree, rounds: Rounds) -> None:
+        share = Share(rounds, tree.reached(claim.job.number), tree.now)
+        # What it asks of its commit is asked of the tree that it stands in.
+        job = replace(claim.job, brought=replace(claim.job.brought, head=tree.sha))
+        hearing = Hearing(
+            self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
+        )
+        try:
+            self._settled[job.number] = await _settled(hearing)
+        finally:
+            await rounds.leave()
+            await surely(self._keep_log, self._batch, claim.job, share)
+
+    def _put_back(self, claims: Sequence[Claimed], why: PutBack) -> None:
+        self._settled |= {each.job.number: why for each in claims}
+
+
+async def _settled(hearing: Hearing) -> Verdict | PutBack:
+    try:
+        rejection = await hearing.rejection()
+    except Unsound as unsettled:
+        return PutBack(str(unsettled), max(1, unsettled.claims // 2))
+    if rejection is not None:
+        return PutBack(rejection.reason)
+    if hearing.findings.doubts:
+        return PutBack(f"in doubt: {hearing.findings.doubts[0]}")
+    return verified(hearing)

@@ -1,0 +1,106 @@
+"""What each test of a common run reached, from the notes that the probes took, and whether a change matters to it.
+
+Notes between two marks belong to the test of the first mark. What is noted before the first test, or while a fixture
+of more than one test is set up, belongs to all of them.
+"""
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from supervisor.model.node import cases_of
+from supervisor.verification.evidence.seen import notes as notes_in
+from supervisor.verification.together.touching import Touch
+
+#: under this name is what belongs to all tests
+ALL = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    #: lines of code by file, also those that only an import executes
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    #: files that were read, and programs of the repository that were started
+    files: frozenset[str] = frozenset()
+    #: it started what no probe can look into, or used nothing that was seen
+    is_opaque: bool = False
+
+    def __or__(self, other: "Reached") -> "Reached":
+        both = {
+            path: self.lines.get(path, frozenset()) | other.lines.get(path, frozenset())
+            for path in self.lines.keys() | other.lines.keys()
+        }
+        return Reached(both, self.files | other.files, self.is_opaque or other.is_opaque)
+
+    def notices(self, path: str, touched: Touch) -> bool:
+        if touched.is_gone or (self.is_opaque and not _is_test_module(path)):
+            return True
+        if path in self.files or (touched.whole and path in self.lines):
+            return True
+        return bool(touched.lines & self.lines.get(path, frozenset()))
+
+
+def _is_test_module(path: str) -> bool:
+    """Nobody but pytest looks for it, and whoever does is seen."""
+    name = path.rpartition("/")[2]
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def notices(reached: Reached, change: Mapping[str, Touch]) -> bool:
+    return any(reached.notices(path, touched) for path, touched in change.items())
+
+
+def reached_by(notes: Mapping[str, Reached], nodes: Iterable[str]) -> Reached:
+    """By these tests, or all tests of these files."""
+    found = notes.get(ALL, Reached())
+    for node in nodes:
+        for each in cases_of(notes, node).values():
+            found = found | each
+    return found
+
+
+def read_notes(folder: Path) -> dict[str, Reached]:
+    """By test. Blocking."""
+    lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    opaque: set[str] = set()
+    test = ALL
+    for note in notes_in(folder / "seen"):
+        match note:
+            case ["test", str(name)]:
+                test = name
+                lines[test]  # a test that reaches nothing was run, too
+            case ["line", str(path), int(line), str()]:
+                lines[test][path].add(line)
+            case ["open", str(path)]:
+                files[test].add(path)
+            case ["run", str(path), str(how)]:
+                files[test].add(path)
+                if not path.endswith(".py") and not how.startswith("python"):
+                    opaque.add(test)
+            case _:
+                pass
+    found = {}
+    for name in lines.keys() | files.keys():
+        reached = {path: frozenset(seen) for path, seen in lines[name].items()}
+        uses_nothing = name != ALL and all(_is_test_module(path) for path in reached)
+        found[name] = Reached(reached, frozenset(files[name]), name in opaque or uses_nothing)
+    return found
+
+
+def split_notes(folder: Path, nodes: Iterable[str], into: Path) -> None:
+    """The notes of these tests alone, for who asks about them alone. Blocking."""
+    wanted, is_wanted = tuple(nodes), True
+    into.mkdir(parents=True)
+    with (into / "seen").open("w") as written:
+        for note in notes_in(folder / "seen"):
+            if note[:1] == ["test"] and len(note) > 1:
+                name = str(note[1])
+                is_wanted = name == ALL or any(cases_of({name: None}, node) for node in wanted)
+            elif is_wanted:
+                written.write(json.dumps(note) + "\n")
+    if (folder / "asked").is_file():
+        shutil.copy(folder / "asked", into)

@@ -1,0 +1,240 @@
+"""Many claims, one trial: what several of them ask at a time is answered by one run.
+
+Theory of operation. Each claim has a `Share`, which its hearing takes for a trial of its own. Once every hearing that
+goes on waits for a run, it is their turn: what they ask is put into as few runs as may be, and each of them hears of
+its own tests alone. Experiments go together if no test reaches the lines that another one's experiment changes.
+Tests run in one order in one turn, and in the other in the next: who needs what another test leaves behind fails.
+
+A run that says nothing certain about each of its tests, such as one that does not end, is `Unsound` for all of them.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from supervisor.model.node import cases_of
+from supervisor.tasks import Promise
+from supervisor.threads import in_thread
+from supervisor.verification.evidence.contents import Contents
+from supervisor.verification.evidence.inquiry import source
+from supervisor.verification.together.reaching import Reached, notices, split_notes
+from supervisor.verification.together.touching import Touch, touch
+from supervisor.verification.trials.likeness import Places
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.trial import Trial
+
+
+class Unsound(Exception):
+    """A run of several claims that settles nothing, and how many there were."""
+
+    def __init__(self, why: str, claims: int) -> None:
+        super().__init__(why)
+        self.claims = claims
+
+
+@dataclass(slots=True)
+class Share:
+    """The part that one claim has of a trial."""
+
+    rounds: "Rounds"
+    #: the lines that its test reaches
+    reached: Reached
+    #: the files of the composed tree that its experiments may change, as they are there
+    now: Callable[[Iterable[str]], Contents]
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.rounds.trial.folder
+
+    @property
+    def places(self) -> Places:
+        return self.rounds.trial.places
+
+    @property
+    def prepared(self) -> Path:
+        return self.rounds.trial.prepared
+
+    @property
+    def log(self) -> str:
+        return self.rounds.trial.log
+
+    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
+        run = await self.rounds.ask(Asked(self, nodes, times, instruments))
+        self.runs.append(run)
+        return run
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    share: Share
+    nodes: tuple[str, ...]
+    times: float
+    instruments: Instruments
+    answer: Promise[Run] = field(default_factory=Promise)
+    touched: Mapping[str, Touch] = field(default_factory=dict)
+
+    def goes_with(self, other: "Asked") -> bool:
+        """Neither of them can notice what the other one changes."""
+        mine, its = self.instruments, other.instruments
+        is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
+        if (
+            not is_alike
+            or mine.contents is None
+            or its.contents is None
+            or mine.contents.keys() & its.contents.keys()
+        ):
+            return False
+        return not notices(self._reached, other.touched) and not notices(other._reached, self.touched)
+
+    @property
+    def _reached(self) -> Reached:
+        """The test as it was may reach something else."""
+        files = {node.partition("::")[0] for node in self.nodes}
+        is_other = bool(files & (self.instruments.contents or {}).keys())
+        return replace(self.share.reached, is_opaque=self.share.reached.is_opaque or is_other)
+
+    @property
+    def _is_of_files(self) -> bool:
+        return all("::" not in node for node in self.nodes)
+
+
+class Rounds:
+    def __init__(self, trial: Trial, most_times: float) -> None:
+        self.trial = trial
+        #: no common run has longer than so many tests may take
+        self._most_times = most_times
+        self._hearings = 0
+        self._asked: list[Asked] = []
+        self._turns = 0
+        self._is_turning = False
+
+    def join(self, hearings: int) -> None:
+        self._hearings = hearings
+
+    async def leave(self) -> None:
+        """A hearing is over."""
+        self._hearings -= 1
+        await self._turn()
+
+    async def ask(self, asked: Asked) -> Run:
+        self._asked.append(asked)
+        await self._turn()
+        return await asked.answer.awaited()
+
+    async def _turn(self) -> None:
+        """Whoever is the last to ask does what all have asked."""
+        if self._is_turning or not self._asked or len(self._asked) < self._hearings:
+            return
+        self._is_turning = True
+        try:
+            while self._asked and len(self._asked) >= self._hearings:
+                await self._answer_all()
+        finally:
+            self._is_turning = False
+
+    async def _answer_all(self) -> None:
+        asked, self._asked = self._asked, []
+        self._turns += 1
+        for each in asked:
+            each.touched = await in_thread(_touched, each)
+        for together in _sorted(asked):
+            in_turn = together if self._turns % 2 else together[::-1]
+            try:
+                answers = await self._run(in_turn)
+            except Exception as error:
+                for each in together:
+                    each.answer.is_error(error)
+                continue
+            for each, answer in answers:
+                each.answer.is_value(answer)
+
+    async def _run(self, asked: Sequence[Asked]) -> list[tuple[Asked, Run]]:
+        nodes = list(dict.fromkeys(node for each in asked for node in each.nodes))
+        times = sum(each.times for each in asked)
+        times = min(times, max(self._most_times, *(each.times for each in asked))) if len(asked) > 1 else times
+        run = await self.trial.run(*nodes, times=times, instruments=_all_of([each.instruments for each in asked]))
+        if len(asked) == 1:
+            return [(asked[0], run)]
+        if why := unsound(run, nodes):
+            raise Unsound(why, len(asked))
+        return [(each, await in_thread(own, run, each.nodes, len(asked))) for each in asked]
+
+
+def _sorted(asked: Sequence[Asked]) -> list[list[Asked]]:
+    """As few runs as a simple look finds."""
+    runs: list[list[Asked]] = []
+    for each in asked:
+        home = next((run for run in runs if all(each.goes_with(other) for other in run)), None)
+        if home is None:
+            runs.append([each])
+        else:
+            home.append(each)
+    return runs
+
+
+def _touched(asked: Asked) -> dict[str, Touch]:
+    changes = asked.instruments.contents or {}
+    now = asked.share.now(sorted(changes))
+    return {path: touch(path, content, now[path]) for path, content in changes.items()}
+
+
+def _all_of(instruments: Sequence[Instruments]) -> Instruments:
+    before = [each.before for each in instruments if each.before is not None]
+
+    def all_before(checkout: Path) -> None:
+        for each in before:
+            each(checkout)
+
+    plugins = dict(instruments[0].plugins)
+    if len(instruments) > 1 and "_reaching_probe" in plugins:
+        plugins["_telling_probe"] = source("telling")
+    return replace(instruments[0], plugins=plugins, before=all_before if before else None)
+
+
+# --- what one of several hears
+
+
+def unsound(run: Run, nodes: Sequence[str]) -> str:
+    """Why such a run settles nothing; "" if each case of it can be believed as it would be alone."""
+    report, session, code = run.report, run.session, run.ended.code
+    if run.stopped:
+        return run.stopped
+    has_failed = any(case.result == "failed" for case in run.cases.values())
+    if run.ended.is_lost or session is None or session.exitstatus is None:
+        return "their common run ended before its time"
+    if run.stray or report.is_forged or report.uncollected or report.left_out:
+        return run.why_not
+    if code != session.exitstatus or code != int(has_failed):
+        return f"their common run ended with {code}"
+    missing = next((node for node in nodes if not cases_of(run.cases, node)), "")
+    return f"{missing} was not run" if missing else ""
+
+
+def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
+    """A sound run as one of the claims would have seen it. Blocking."""
+    assert run.session is not None
+    cases = {name: case for node in nodes for name, case in cases_of(run.cases, node).items()}
+    code = int(any(case.result == "failed" for case in cases.values()))
+    session = replace(run.session, exitstatus=code, conftests=_conftests(run, nodes), args=nodes)
+    if not session.inipath:
+        session = replace(session, rootdir="")  # without settings, it depends on what else is run
+    folder = run.folder / f"own-{os.urandom(4).hex()}"
+    split_notes(run.folder / "plugins", nodes, folder / "plugins")
+    return replace(
+        run,
+        ended=replace(run.ended, code=code),
+        report=replace(run.report, cases=cases, session=session),
+        asked=nodes,
+        seconds=run.seconds / parts,
+        folder=folder,
+        missed="",  # nobody knows whose it was
+    )
+
+
+def _conftests(run: Run, nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the folders that these tests are in."""
+    assert run.session is not None
+    folders = {parent for node in nodes for parent in PurePosixPath(node.partition("::")[0]).parents}
+    return tuple(each for each in run.session.conftests if PurePosixPath(each).parent in folders)

@@ -1,0 +1,106 @@
+"""Which lines of a file a change touches, so far as somebody else could notice it.
+
+A line that was added or changed is touched, and where lines were removed, both of their neighbours. A definition that
+is new touches nothing by itself: whoever calls it reaches its body. One whose head was changed touches all its body.
+"""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from supervisor.verification.evidence.contents import Content
+
+#: larger files are touched as a whole
+MOST_LINES = 20_000
+
+type Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Of one file."""
+
+    #: by their numbers in the file as it is now
+    lines: frozenset[int] = frozenset()
+    #: whoever uses the file notices
+    whole: bool = False
+    #: the file is gone: who looked for it can't be seen
+    is_gone: bool = False
+
+
+def touch(path: str, other: Content | None, now: Content | None) -> Touch:
+    """What differs between the file as it is now and another one."""
+    if now is None:
+        return Touch(is_gone=other is not None)
+    if not path.endswith(".py") or now.kind != "file" or (other is not None and other.kind != "file"):
+        return Touch(whole=True)
+    try:
+        text, old = now.data.decode(), other.data.decode() if other is not None else ""
+        after, before = ast.parse(text), ast.parse(old)
+    except (ValueError, RecursionError, SyntaxError, MemoryError):
+        return Touch(whole=True)
+    if max(text.count("\n"), old.count("\n")) > MOST_LINES:
+        return Touch(whole=True)
+    return Touch(_noticed(_differing(old, text), after, set(_functions(before))) & _said(text, after))
+
+
+def _differing(old: str, text: str) -> set[int]:
+    lines: set[int] = set()
+    for tag, _, _, start, end in SequenceMatcher(
+        None, old.splitlines(), text.splitlines(), autojunk=False
+    ).get_opcodes():
+        if tag == "delete":
+            lines |= {start, start + 1}
+        elif tag != "equal":
+            lines.update(range(start + 1, end + 1))
+    return lines
+
+
+def _noticed(lines: set[int], tree: ast.Module, known: set[str]) -> frozenset[int]:
+    noticed = set(lines)
+    for name, function in _functions(tree).items():
+        head = _head(function)
+        if not head & lines:
+            continue
+        if name in known:
+            noticed.update(range(function.body[0].lineno, (function.end_lineno or 0) + 1))
+        if _is_plain(function):
+            noticed -= head
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            noticed -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return frozenset(noticed)
+
+
+def _functions(tree: ast.Module) -> Mapping[str, Function]:
+    """Those of the module and of its classes, by their qualified names."""
+    found: dict[str, Function] = {}
+    for node in tree.body:
+        if isinstance(node, Function.__value__):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{each.name}": each for each in node.body if isinstance(each, Function.__value__)}
+    return found
+
+
+def _head(function: Function) -> set[int]:
+    parts = [each for each in (function.returns, *ast.walk(function.args)) if each is not None]
+    ends = [getattr(each, "end_lineno", None) or function.lineno for each in parts]
+    return set(range(function.lineno, max([function.lineno, *ends]) + 1))
+
+
+def _is_plain(function: Function) -> bool:
+    """Defining it does nothing but give it its name."""
+    defaults = [*function.args.defaults, *(each for each in function.args.kw_defaults if each is not None)]
+    return not function.decorator_list and all(isinstance(each, ast.Constant) for each in defaults)
+
+
+def _said(text: str, tree: ast.Module) -> set[int]:
+    """Lines that are neither empty nor a comment."""
+    strings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            strings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return {number for number, line in lines if number in strings or line.strip().partition("#")[0]}

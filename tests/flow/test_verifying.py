@@ -1,0 +1,150 @@
+"""Slots for verification: who gets one next, with whom, and what ends it."""
+
+from collections.abc import Sequence
+
+from supervisor.model import event as ev
+from supervisor.model.attempt import AttemptKey
+from supervisor.model.batch import Profile
+from supervisor.model.effect import Collect, Launch, Verify
+from supervisor.model.job import JobState
+from tests.flow.world import World
+
+
+def claims(world: World, jobs: Sequence[int], batch: str = "b", paths: str = "f{}") -> World:
+    """These jobs have been collected, each with a change to a file of its own."""
+    for job in jobs:
+        world.publish(job, batch)
+    for effect in world.pending(Collect):
+        key = effect.attempt.key
+        said = (paths.format(key.job),)
+        world.answer(effect, ev.WorkCollected(world.now, *key, claim="fixed", head="c0de", commits=1, paths=said))
+    return world
+
+
+def waiting(jobs: int = 4, *, verify_slots: int = 1, profile: Profile | None = None) -> World:
+    """All agents are at work, and the first claim has the one slot."""
+    world = World(local=20, verify_slots=verify_slots).submit(tests=jobs, profile=profile).do(Launch)
+    return claims(world, range(1, jobs + 1))
+
+
+def groups(world: World) -> list[list[int]]:
+    return [[key.job for key in effect.keys] for effect in world.pending(Verify)]
+
+
+def key(job: int, attempt: int = 1, batch: str = "b") -> AttemptKey:
+    return AttemptKey(batch, job, attempt)
+
+
+def busy(jobs: int = 4, **options: int) -> World:
+    """The same, with a job that waits for an agent: no agent's slot is idle."""
+    world = World(local=jobs, **options).submit(tests=jobs + 1).do(Launch)
+    world.happens(ev.QueuePaused(world.now))
+    return claims(world, range(1, jobs + 1))
+
+
+# --- slots
+
+
+def test_no_more_than_its_slots() -> None:
+    world = busy(4, verify_slots=1)
+    assert groups(world) == [[1]]
+    assert {each.job for each in world.state.verifying.waiting} == {2, 3, 4}
+
+
+def test_slots_of_agents_that_fall_idle_verify() -> None:
+    """When no job waits for an agent any more, as many again."""
+    assert groups(waiting(4, verify_slots=1)) == [[1], [2]]
+
+
+def test_more_slots_are_taken_at_once() -> None:
+    world = busy(4, verify_slots=1)
+    world.happens(ev.PoolsConfigured(world.now, world.state.configured, verify_slots=2))
+    assert groups(world) == [[1], [2, 3, 4]]
+
+
+def test_higher_priority_goes_first() -> None:
+    world = World(local=20, verify_slots=1).submit("a", tests=2).submit("z", tests=2, priority=5).do(Launch)
+    world.happens(ev.QueuePaused(world.now)).submit("later", tests=1)
+    for batch in ("a", "z"):
+        claims(world, [1, 2], batch)
+    assert groups(world) == [[1]]
+    world.do(Verify)
+    [effect] = world.pending(Verify)
+    assert {each.batch for each in effect.keys} == {"z"}
+
+
+# --- groups
+
+
+def test_what_waits_goes_together() -> None:
+    world = busy(4, verify_slots=1).do(Verify)
+    assert groups(world) == [[2, 3, 4]]
+    assert all(world.job(number).state is JobState.VERIFYING for number in (2, 3, 4))
+
+
+def test_who_changes_the_same_file_does_not() -> None:
+    world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
+    claims(world, [1, 2, 3], paths="same")
+    claims(world, [4], paths="other")
+    assert groups(world.do(Verify)) == [[2, 4]]
+
+
+def test_one_by_one_if_the_profile_says_so() -> None:
+    world = World(local=4, verify_slots=1).submit(tests=5, profile=Profile(verify_group=1)).do(Launch)
+    claims(world.happens(ev.QueuePaused(0)), [1, 2, 3])
+    assert groups(world.do(Verify)) == [[2]]
+
+
+def test_a_suspect_goes_alone_and_the_others_are_done() -> None:
+    world = busy(4, verify_slots=1).do(Verify)
+    [effect] = world.pending(Verify)
+    world.happens(ev.WorkPutBack(world.now, *key(3), most=1, detail="red"))
+    world.hear(ev.WorkVerified(world.now, *key(2), outcome="fixed"))
+    world.answer(effect, ev.WorkVerified(world.now, *key(4), outcome="fixed"))
+    assert groups(world) == [[3]]
+
+
+def test_groups_shrink_when_red_and_grow_while_green() -> None:
+    world = busy(20, verify_slots=1).do(Verify)
+    assert groups(world) == [list(range(2, 10))]
+    world.do(Verify)
+    assert groups(world) == [list(range(10, 21))], "twice as large"
+    world.fail(Verify)
+    assert world.state.verifying.size("b") < 16
+
+
+# --- what ends it
+
+
+def test_a_cancelled_claim_waits_no_more() -> None:
+    world = busy(4, verify_slots=1).cancel(2)
+    assert groups(world.do(Verify)) == [[3, 4]]
+
+
+def test_a_group_that_nobody_waits_for_is_abandoned() -> None:
+    world = busy(3, verify_slots=1).do(Verify)
+    assert groups(world) == [[2, 3]]
+    world.cancel(2)
+    assert groups(world) == [[2, 3]], "one of its jobs still waits for it"
+    world.cancel(3)
+    assert groups(world) == []
+    assert not world.state.verifying.groups
+
+
+def test_a_late_verdict_of_an_abandoned_group_changes_nothing() -> None:
+    world = busy(1, verify_slots=1).cancel(1)
+    assert world.refuses(ev.WorkVerified(world.now, *key(1), outcome="fixed"))
+
+
+def test_after_a_restart_all_of_it_waits_again() -> None:
+    world = busy(4, verify_slots=1).do(Verify).restart()
+    assert groups(world) == [[2, 3, 4]]
+
+
+def test_a_journal_of_an_older_version_has_no_groups() -> None:
+    """There every claim was verified at once, whatever the number of slots."""
+    world = busy(4, verify_slots=1)
+    world.happens(*(ev.VerifyStarted(world.now, *key(job)) for job in (2, 3, 4)))
+    assert len(world.state.verifying.groups) == 4
+    world.restart()
+    assert len(world.state.verifying.groups) == 1

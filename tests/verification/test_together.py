@@ -1,0 +1,155 @@
+"""Common runs settle what runs of each claim's own would settle, and nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.model.verdict import Verdict
+from supervisor.ports import PutBack
+from tests.verification.generated import AUTHOR, BAD, PROFILE, TRUTH, Claim, Generated, files_of, generate, plan
+from tests.verification.settling import Settled, judge_of, settle
+
+
+async def settled(folder: Path, claims: list[Claim], files: int, **profile: object) -> tuple[Generated, Settled]:
+    made = await generate(folder, claims, files, profile=replace(PROFILE, **profile))  # type: ignore[arg-type]
+    return made, await settle(await judge_of(folder), made)
+
+
+def check(made: Generated, found: Settled) -> None:
+    wrong = {
+        claim.number: (claim.kind, found.verdicts[claim.number].verification, found.verdicts[claim.number].reason)
+        for claim in made.claims
+        if found.verdicts[claim.number].verification not in TRUTH[claim.kind]
+    }
+    assert not wrong
+
+
+def of_kinds(*kinds: str, files: int = 0) -> list[Claim]:
+    """Each in a file of its own, or spread over so many."""
+    return [Claim(number, kind, number % (files or len(kinds)), number) for number, kind in enumerate(kinds, 1)]
+
+
+async def test_each_kind_gets_the_verdict_that_it_deserves(tmp_path: Path) -> None:
+    claims = of_kinds("fixed", "improved", "false", "masked", "mends", "breaks", "fixed", "improved")
+    made, found = await settled(tmp_path, claims, 8, evidence_factor=0)
+    check(made, found)
+    good = [claim.number for claim in claims if claim.kind not in BAD]
+    assert not set(found.put_back) & set(good), found.put_back
+    assert found.put_back[4] == "its test and the work of others meet"
+
+
+async def test_what_was_shown_is_what_one_by_one_would_show(tmp_path: Path) -> None:
+    made, found = await settled(tmp_path, of_kinds("fixed", "improved", "fixed", "improved"), 4)
+    check(made, found)
+    judge = await judge_of(tmp_path)
+    for job in made.jobs:
+        alone, together = await judge.verify(made.batch, job), found.verdicts[job.number]
+        assert alone.evidence is not None
+        assert together.evidence is not None
+        assert together.evidence.reach == alone.evidence.reach
+        assert together.evidence.necessity == alone.evidence.necessity
+        assert together.evidence.strength.caught == alone.evidence.strength.caught
+        assert (together.doubts, together.failed_before) == (alone.doubts, alone.failed_before)
+        assert (together.evidence.alone, alone.evidence.alone) == (None, True)
+
+
+async def test_claims_on_one_file_go_one_after_the_other(tmp_path: Path) -> None:
+    made, found = await settled(tmp_path, of_kinds(*["improved"] * 4, files=2), 2, evidence_factor=0)
+    check(made, found)
+    assert found.groups == [(1, 2), (3, 4)]
+
+
+# --- what only seems to pass
+
+
+def with_tests(made: Generated, job: int, path: str, text: str) -> None:
+    """Another work for a job: one file."""
+    bare = pygit2.Repository(str(GitStore(made.repo.parent / "state").bare(made.repo)))
+    index, base = pygit2.Index(), bare[made.batch.base]
+    index.read_tree(base.peel(pygit2.Tree))
+    index.add(pygit2.IndexEntry(path, bare.create_blob(text.encode()), pygit2.enums.FileMode.BLOB))
+    head = bare.create_commit(None, AUTHOR, AUTHOR, "[IMPROVE_TEST] x", index.write_tree(bare), [base.id])
+    old = made.jobs[job - 1]
+    made.jobs[job - 1] = replace(old, brought=replace(old.brought, head=str(head), paths=(path,), claim="improved"))
+
+
+async def together(folder: Path, claims: list[Claim], *works: tuple[int, str, str]) -> dict[int, Verdict | PutBack]:
+    profile = replace(PROFILE, evidence_factor=0, test_timeout_seconds=5)
+    made = await generate(folder, claims, len(claims), profile=profile)
+    for job, path, text in works:
+        with_tests(made, job, path, text)
+    return dict(await (await judge_of(folder)).verify_together(made.batch, made.jobs))
+
+
+def edited(job: int, count: int, more: str, *, at_the_end: str = "") -> tuple[int, str, str]:
+    """The file of its test, which does this, too."""
+    text = files_of(of_kinds(*["improved"] * count), count)[f"tests/test_{job}.py"]
+    checked = "    assert result > 0\n"
+    assert checked in text
+    return job, f"tests/test_{job}.py", text.replace(checked, f"    assert result == 6\n    {more}\n", 1) + at_the_end
+
+
+@pytest.mark.parametrize(
+    ("leaves", "needs"),
+    [
+        pytest.param("os.environ['LEFT'] = '1'", "assert 'LEFT' in os.environ", id="environment"),
+        pytest.param("sys.left = 1", "assert sys.left", id="state of the process"),
+        pytest.param("open('left', 'w').close()", "assert os.path.exists('left')", id="file"),
+    ],
+)
+async def test_who_needs_what_another_test_leaves_is_put_back(tmp_path: Path, leaves: str, needs: str) -> None:
+    """In one of two runs it comes before it."""
+    found = await together(
+        tmp_path,
+        of_kinds("improved", "improved", "fixed"),
+        edited(1, 3, f"import os; {leaves}"),
+        edited(2, 3, f"import os; {needs}"),
+    )
+    assert isinstance(found[2], PutBack)
+    assert found[2].most == 1
+    assert isinstance(found.get(3), Verdict)
+
+
+async def test_who_changes_what_is_imported_is_put_back(tmp_path: Path) -> None:
+    """All tests are collected before the first is run: what a module does there, it does to all of them."""
+    sly = "\n\npart_1.random.choice = lambda these: 0\n"
+    claims = of_kinds("improved", "flaky", "fixed")
+    found = await together(tmp_path, claims, edited(1, 3, "pass", at_the_end=sly))
+    assert isinstance(found[1], PutBack)
+    assert isinstance(found[2], PutBack)
+    assert isinstance(found.get(3), Verdict)
+
+
+async def test_a_run_that_never_ends_is_taken_apart(tmp_path: Path) -> None:
+    found = await together(tmp_path, of_kinds(*["improved"] * 4), edited(1, 4, "import time; time.sleep(600)"))
+    assert {each.most for each in found.values() if isinstance(each, PutBack)} == {2}
+    assert all(isinstance(each, PutBack) for each in found.values())
+
+
+async def test_a_file_that_can_not_be_collected_is_taken_apart(tmp_path: Path) -> None:
+    found = await together(
+        tmp_path, of_kinds(*["improved"] * 3), edited(2, 3, "pass", at_the_end="\n\nimport nowhere\n")
+    )
+    assert all(isinstance(each, PutBack) for each in found.values())
+
+
+async def test_work_that_can_not_be_one_tree_is_taken_apart(tmp_path: Path) -> None:
+    """A file where another one has a folder."""
+    found = await together(
+        tmp_path, of_kinds("fixed", "fixed"), (1, "docs/data", "x"), (2, "docs/data/more.txt", "x")
+    )
+    assert all(isinstance(each, PutBack) for each in found.values())
+
+
+# --- at random
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(6))
+async def test_every_verdict_is_the_one_that_is_deserved(seed: int, tmp_path: Path) -> None:
+    made, found = await settled(tmp_path, plan(24, 8, seed, bad=0.3), 8)
+    check(made, found)
