@@ -12,6 +12,7 @@ BENCHMARKS = (
     ("the core: plan, apply, replay", "plan"),
     ("100 agents that write 200 lines a second each", "logs"),
     ("300 branches into one, beside git cherry-pick", "integration"),
+    ("60 claims verified together, beside one by one", "verify"),
     ("1,000 tutorial blocks and 5,000 tests", "tutorial_check"),
     ("e2e.run beside subprocess.run", "e2e_run"),
 )

@@ -24,6 +24,7 @@ from supervisor.adapters.lock import lock
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.mngr import MngrSettings, open_agents
+from supervisor.adapters.mngr.lifetimes import lifetimes
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.adapters.systemd import Systemd
 from supervisor.adapters.tmux_signs import TmuxSigns
@@ -139,7 +140,7 @@ def daemon(settings: Settings, devices: Devices, clock: Callable[[], float] = ti
     )
     return Daemon(
         devices,
-        pool_specs(settings),
+        pool_specs(settings, lifetimes(settings)),
         verify_slots=settings.verify_slots,
         rhythm=rhythm,
         observe=observe,
@@ -183,7 +184,8 @@ class Configuration:
             log.warning("restart to change these", keys=sorted(fixed))
         changed = new != self.settings
         self.settings, self._sources = new, await in_thread(self._named)
-        events = await loop.inbox.ask(Configure(pool_specs(new), new.verify_slots))
+        pools = pool_specs(new, await in_thread(partial(lifetimes, new)))
+        events = await loop.inbox.ask(Configure(pools, new.verify_slots))
         log.info("configuration reloaded", changed=changed)
         return changed or bool(events)
 

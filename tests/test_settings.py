@@ -89,6 +89,27 @@ def test_only_a_provider_that_makes_hosts_is_told_how_many_agents_fit_on_one(tmp
     assert [spec.agents_per_host for spec in pool_specs(settings)] == [0, 4, 0]
 
 
+def test_pools_of_a_provider_have_one_rate(tmp_path: Path) -> None:
+    """Said by any of them; Modal has a default, and 0 is none."""
+    pools = """
+        [[pools]]
+        name = "small"
+        provider = "{0}"
+        {1}
+        [[pools]]
+        name = "big"
+        provider = "{0}"
+    """
+
+    def rates(provider: str, said: str) -> list[float]:
+        return [spec.launch_rate for spec in pool_specs(loaded(tmp_path, pools.format(provider, said)))]
+
+    assert rates("modal", "") == [4, 4]
+    assert rates("modal", "launch_rate = 40") == [40, 40]
+    assert rates("modal", "launch_rate = 0") == [0, 0]
+    assert rates("aws", "") == rates("local", "") == [0, 0]
+
+
 MISTAKES = {
     "sloots = 1": ("sloots is not a key", "socket"),
     "stat_dir = '/x'": ("stat_dir is not a key", "did you mean `state_dir`?"),
@@ -108,6 +129,10 @@ MISTAKES = {
     "[profiles.a]\nenv = { SUPERVISOR_JOB = '1' }": ("is reserved: the agent contract sets it", "config show"),
     "[profiles.a]\nenv = { A = 'credential:../x' }": ("must name a credential file", "config show"),
     "[[pools]]\nname = 'a'\n[[pools]]\nname = 'a'": ("two pools are named a", "config show"),
+    "[[pools]]\nname = 'a'\nlaunch_rate = 2\n[[pools]]\nname = 'b'\nlaunch_rate = 3": (
+        "the launch_rate of provider local is 2 in pool a and 3 in pool b",
+        "one for all pools of a provider",
+    ),
     "[github]\ntoken = 'ghp_1234'": ("github.token: it must name a credential file", "config show"),
     "[github]\napi = 'x'": ("github.api is not a key", "did you mean `api_url`?"),
     "state_dir = 'relative'": ("relative is not an absolute path", "config show"),

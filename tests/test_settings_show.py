@@ -21,6 +21,23 @@ async def test_what_is_read_and_not_acted_on_is_said(tmp_path: Path) -> None:
     assert (ran.code, len(ran.json["warnings"])) == (0, 1)
 
 
+async def test_a_provider_that_would_end_an_agent_before_its_time_is_refused(tmp_path: Path) -> None:
+    """By `config check`, and by `doctor` among the other problems."""
+    text = '[[pools]]\nname = "cloud"\nprovider = "modal"\n{}\n[profiles.default]\npools = ["cloud"]\n'
+    here, short = str(tmp_path), "new hosts of pool cloud end after 900 s"
+    (tmp_path / "c.toml").write_text(text.format(""))
+    ran = await ctl(tmp_path, "config", "check", "c.toml", SUPERVISOR_STATE_DIR=here)
+    ran.refused(2, short)
+    assert '--timeout=10800"' in ran.err
+    ran = await ctl(tmp_path, "doctor", "--config", "c.toml", "--json", SUPERVISOR_STATE_DIR=here)
+    [found] = [each for each in ran.json["findings"] if each["name"] == "pools"]
+    assert (ran.code, found["state"]) == (1, "problem")
+    assert short in found["message"]
+
+    (tmp_path / "c.toml").write_text(text.format('build_args = ["--timeout=7200"]'))
+    assert (await ctl(tmp_path, "config", "check", "c.toml", SUPERVISOR_STATE_DIR=here)).code == 0
+
+
 async def test_when_to_integrate_is_shown_under_its_key(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text('[profiles.night]\nintegrate_at = { share = 0.9, after = "2h" }\n')
     ran = await ctl(tmp_path, "config", "show", "c.toml", "--origin")

@@ -47,6 +47,7 @@ slots = 2
 name = "modal"
 provider = "modal"
 slots = 100
+build_args = ["--timeout=14400"]
 
 [profiles.modal]
 inherits = "default"

@@ -8,6 +8,7 @@ import typer
 
 from supervisor.cli import session
 from supervisor.cli.arguments import with_common_options
+from supervisor.errors import Misconfigured
 
 if TYPE_CHECKING:
     from supervisor.settings import Settings
@@ -44,6 +45,7 @@ def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None
 
     here = session.of(ctx)
     settings = load(file)
+    _refuse_short_lives(settings)
     warnings = _warnings(settings)
     pools = ", ".join(f"{pool.name} ({pool.slots} slots)" for pool in settings.pools)
     profiles = ", ".join(sorted({"default", *settings.profiles}))
@@ -96,6 +98,14 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     for key, value in table.items():
         flat += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else [(prefix + key, value)]
     return flat
+
+
+def _refuse_short_lives(settings: "Settings") -> None:
+    from supervisor.adapters.mngr.lifetimes import too_short
+
+    if found := list(too_short(settings)):
+        more = f" (and {len(found) - 1} more)" if found[1:] else ""
+        raise Misconfigured(f"{found[0].message}{more}", hint=found[0].hint)
 
 
 def _warnings(settings: "Settings") -> list[str]:

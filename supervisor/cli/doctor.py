@@ -209,6 +209,14 @@ def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
             yield Finding("names", "ok", "supervisord and supervisorctl are those of agent-supervisor")
 
 
+def _lifetimes(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Whether a provider would end an agent before its own limit does."""
+    from supervisor.adapters.mngr.lifetimes import too_short
+
+    for found in too_short(judged.settings):
+        yield Finding("pools", "problem", found.message, found.hint)
+
+
 def _agents(here: session.Session, judged: Judged) -> Iterator[Finding]:
     """For each kind that a profile uses: its program on this machine, its login, and the kind's own warnings."""
     from supervisor.settings import resolve
@@ -270,6 +278,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _state_dir,
     _daemon,
     _names,
+    _lifetimes,
     _agents,
 )
 

@@ -86,7 +86,8 @@ def under_way(jobs: dict[str, int]) -> int:
 
 
 def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
-    return pool["name"], pool["provider"], f"{pool['busy']}/{pool['slots']}", "resting" if pool["resting"] else ""
+    note = "resting" if pool["resting"] else pool.get("held_back") or ""
+    return pool["name"], pool["provider"], f"{pool['busy']}/{pool['slots']}", printing.clean(note)
 
 
 def _verify_row(verify: dict[str, int] | None) -> Iterator[tuple[object, ...]]:

@@ -1,7 +1,7 @@
 """An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from supervisor.model.effect import (
     Verify,
 )
 from supervisor.model.ledger import ON_BRANCH
+from supervisor.model.pool import Pool
 from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
 from supervisor.ports import (
@@ -75,7 +76,7 @@ class Performer:
         self._judge, self._integrator, self._clock = judge, integrator, clock
         self._leaving = Leaving(agents, collector, logs, tell, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
-        self._hosts: dict[tuple[str, str], Promise[bool]] = {}
+        self._hosts: dict[tuple[str, str], Promise[str | None]] = {}
         #: verifications under way, by the first claim of each
         self._verifying: dict[AttemptKey, anyio.CancelScope] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
@@ -87,7 +88,8 @@ class Performer:
             case Launch():
                 self.launching.add(effect.attempt.key)
                 self._forget_failed_hosts(state)
-                return partial(self._launch, state.batches[effect.attempt.key.batch], effect.attempt)
+                pool = state.pools[effect.attempt.pool]
+                return partial(self._launch, state.batches[effect.attempt.key.batch], effect.attempt, pool)
             case Nudge():
                 return partial(self._nudge, effect, state.batches[effect.attempt.key.batch].profile)
             case Collect():
@@ -136,20 +138,22 @@ class Performer:
     def _retry_at(self, tries: int) -> float:
         return self._clock() + min(RETRY_SECONDS * 2.0**tries, LONGEST_RETRY_SECONDS)
 
-    async def _launch(self, batch: Batch, attempt: Attempt) -> ev.Event:
-        is_made = False
+    async def _launch(self, batch: Batch, attempt: Attempt, pool: Pool) -> ev.Event:
+        trouble: str | None = "garbage"
         try:
             await self._host_is_there(attempt)
-            address = await self._agents.create(self._orders.order(batch, attempt))
-            is_made = True
+            order = replace(self._orders.order(batch, attempt), build_args=pool.build_args)
+            address = await self._agents.create(order)
+            trouble = None
         except MngrFailed as failed:
+            trouble = failed.reason
             return ev.LaunchFailed(self._clock(), *attempt.key, reason=failed.reason, detail=failed.message)
         except (SupervisorError, OSError) as failed:
             reason = "provider" if is_shortage(failed) else "refused"
             return ev.LaunchFailed(self._clock(), *attempt.key, reason=reason, detail=str(failed))
         finally:
             self.launching.discard(attempt.key)
-            self._host_is_made(attempt, is_made)
+            self._host_is_made(attempt, trouble)
         return ev.LaunchSucceeded(self._clock(), *attempt.key, host_id=address.host_id)
 
     async def _host_is_there(self, attempt: Attempt) -> None:
@@ -157,15 +161,16 @@ class Performer:
         key = (attempt.provider, attempt.host)
         if attempt.new_host:
             self._hosts[key] = Promise()
-        elif (made := self._hosts.get(key)) is not None and not await made.awaited():
-            raise MngrFailed(f"the host {attempt.host} could not be made", reason="provider")
+        elif (made := self._hosts.get(key)) is not None and (trouble := await made.awaited()) is not None:
+            reason = trouble if trouble == "rate" else "provider"
+            raise MngrFailed(f"the host {attempt.host} could not be made", reason=reason)
 
-    def _host_is_made(self, attempt: Attempt, is_made: bool) -> None:
+    def _host_is_made(self, attempt: Attempt, trouble: str | None) -> None:
         """What is there is waited for no more. Of a failure those must hear who were meant for the host before it was
         written down."""
         if attempt.new_host:
-            self._hosts[attempt.provider, attempt.host].is_value(is_made)
-            if is_made:
+            self._hosts[attempt.provider, attempt.host].is_value(trouble)
+            if trouble is None:
                 del self._hosts[attempt.provider, attempt.host]
 
     def _forget_failed_hosts(self, state: State) -> None:

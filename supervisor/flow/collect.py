@@ -97,7 +97,7 @@ def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
 
 def on_work_put_back(state: State, event: ev.WorkPutBack) -> State:
     job, key = _judged(state, event), key_of(event)
-    state = replace(state, verifying=state.verifying.left(key, put_back=True)).with_job(event.batch, job)
+    state = replace(state, verifying=state.verifying.left(key, is_red=event.most > 1)).with_job(event.batch, job)
     return verifying.wanted(state, key, event.most)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import attention, batches, collect, lifecycle, retention, slots, verifying
+from supervisor.flow import attention, batches, collect, lifecycle, rates, retention, slots, verifying
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import BatchState
@@ -19,6 +19,7 @@ def apply(state: State, event: ev.Event) -> State:
 def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
     """Whatever the last daemon had in progress is due again, except launches: the watch first finds out whether their
     agents exist."""
+    state = rates.restarted(state, event.at)
     for key, attempt in state.attempts.items():
         if attempt.stage is Stage.COLLECTING:
             state = state.put(("collect", *key), event.at)
@@ -80,6 +81,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.PoolsConfigured: _on_pools_configured,
     ev.SlotsChanged: _on_slots_changed,
     ev.PoolRested: _on_pool_rested,
+    ev.LaunchRateChanged: rates.on_launch_rate_changed,
     ev.QueuePaused: _on_queue_paused,
     ev.QueueResumed: _on_queue_resumed,
     ev.OlderStateAccepted: _on_older_state_accepted,

@@ -187,7 +187,7 @@ def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
     attempt = replace(attempt_of(state, event), host_id=event.host_id)
     job = job_of(state, event)
     job = replace(job, setbacks=replace(job.setbacks, launches=0))
-    state = slots.pool_answered(state, attempt).with_job(event.batch, job).with_attempt(attempt)
+    state = slots.pool_answered(state, attempt, event.at).with_job(event.batch, job).with_attempt(attempt)
     if job.ending is not None:  # it was cancelled during the launch
         return state.put(("cancel", event.batch, event.job), event.at)
     limit = state.batches[event.batch].seconds_of(event.job)

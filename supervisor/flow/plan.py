@@ -7,7 +7,7 @@ at a time, because each one changes which launch may follow.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, partial, settle, slots, stopping, verifying, window
+from supervisor.flow import attention, batches, lifecycle, partial, rates, settle, slots, stopping, verifying, window
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
@@ -38,8 +38,8 @@ def plan(state: State, now: float) -> list[Effect]:
 
 
 def next_at(state: State) -> float | None:
-    """The time of the next item on the agenda."""
-    return state.agenda.next_at
+    """The time of the next item on the agenda, or of the next launch that a provider's rate allows."""
+    return min((at for at in (state.agenda.next_at, slots.next_token_at(state)) if at is not None), default=None)
 
 
 def _launches(state: State, now: float) -> list[Effect]:
@@ -148,6 +148,14 @@ def _rest(state: State, item: Item, now: float) -> Effect:
     return Note(ev.PoolRested(now, str(item[1])))
 
 
+def _slow_down(state: State, item: Item, now: float) -> Effect:
+    return Note(rates.slowed(state, str(item[1]), now))
+
+
+def _speed_up(state: State, item: Item, now: float) -> Effect:
+    return Note(rates.quickened(state, str(item[1]), now))
+
+
 _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "collect": _collect,
     "abandon": _abandon,
@@ -166,5 +174,7 @@ _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     "seal": _seal,
     "window": _window,
     "rest": _rest,
+    "slow-down": _slow_down,
+    "speed-up": _speed_up,
     "clear": _clear,
 }

@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
+from supervisor.flow import rates
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch
+from supervisor.model.batch import Batch, Profile
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
 
 #: How long a pool rests after its provider failed: doubles up to the limit.
 REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
 #: reasons of a failed launch that are the provider's fault, not the job's
-PROVIDER_FAULTS = frozenset({"provider", "missing"})
+PROVIDER_FAULTS = frozenset({"provider", "missing", rates.REFUSED})
 #: reasons that may be the host's fault: for this long, the pool's other hosts are preferred
 HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout", "not-started"}), 300.0
+#: What an agent needs of its host beside its own time: to be launched before, and to have its work fetched after.
+LAUNCHING_SECONDS, LEAVING_SECONDS = 600.0, 300.0
 
 
 # --- the arithmetic
@@ -26,7 +29,13 @@ def taken(state: State, attempt: Attempt) -> State:
     pool = replace(pool, busy=pool.busy + 1)
     if attempt.host:
         pool = pool.with_member(attempt.host, +1)
-    return state.with_pool(pool).with_batch(replace(batch, busy=batch.busy + 1, agents=batch.agents + 1))
+    if attempt.new_host:
+        pool = replace(pool, born=pool.born.set(attempt.host, attempt.started_at))
+    return (
+        rates.taken(state, attempt)
+        .with_pool(pool)
+        .with_batch(replace(batch, busy=batch.busy + 1, agents=batch.agents + 1))
+    )
 
 
 def freed(state: State, attempt: Attempt) -> State:
@@ -47,19 +56,23 @@ def left(state: State, attempt: Attempt) -> State:
     return state.with_pool(pool).with_batch(replace(batch, agents=batch.agents - 1))
 
 
-def pool_answered(state: State, attempt: Attempt) -> State:
+def pool_answered(state: State, attempt: Attempt, at: float) -> State:
     pool = state.pools[attempt.pool]
     avoided = pool.avoided.delete(attempt.host) if attempt.host in pool.avoided else pool.avoided
-    return state.with_pool(replace(pool, failures=0, avoided=avoided))
+    return rates.answered(state, attempt, at).with_pool(replace(pool, failures=0, avoided=avoided))
 
 
 def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
-    """If the provider is at fault, its pool rests: jobs wait or use the next pool of their profile."""
+    """If the provider is at fault, its pool rests: jobs wait or use the next pool of their profile.
+
+    If it refused for its rate, it is asked less often instead."""
     pool = state.pools[attempt.pool]
     if attempt.new_host:
         pool = replace(pool, broken=pool.broken | {attempt.host})
     elif attempt.host in pool.hosts and event.reason in HOST_FAULTS:
         pool = replace(pool, avoided=pool.avoided.set(attempt.host, event.at + AVOID_SECONDS))
+    if event.reason == rates.REFUSED:
+        return rates.refused(state, attempt, event.at).with_pool(pool)
     if event.reason not in PROVIDER_FAULTS:
         return state.with_pool(pool)
     if not pool.resting:
@@ -77,21 +90,41 @@ def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
 
     - neither the queue nor the batch is paused, the batch's window is open, and a job waits
     - the batch holds fewer slots than its profile allows
-    - one of its pools, taken in order, has room
+    - one of its pools, taken in order, has room, and its provider may be asked for what the launch creates
 
     Batches of higher priority go first; among equals, the one with the fewest agents, then the oldest.
     """
-    if state.paused or not any(pool.has_room for pool in state.pools.values()):
-        return None
     for batch in sorted(_launchable(state), key=lambda batch: (-batch.priority, batch.busy, batch.number)):
-        for name in batch.profile.pools:
-            pool = state.pools.get(name)
-            if pool is not None and pool.has_room:
-                return _launch(state, batch, pool, now)
+        for pool in _pools(state, batch):
+            launch = _launch(state, batch, pool, now)
+            if rates.has_token(state, pool, new_host=launch.new_host, now=now):
+                return launch
     return None
 
 
+def awaited(state: State) -> set[str]:
+    """The pools with room for which a job waits: once all that is due is begun, for a provider to create more."""
+    return {pool.name for batch in _launchable(state) for pool in _pools(state, batch)}
+
+
+def next_token_at(state: State) -> float | None:
+    pools = (state.pools[name] for name in awaited(state))
+    return min((rates.of(state, pool).next_at for pool in pools if not rates.is_full(state, pool)), default=None)
+
+
+def _pools(state: State, batch: Batch) -> Iterator[Pool]:
+    """The batch's pools with room, in order. A configured rate is waited for, because its tokens come soon; where a
+    provider has refused some for their rate, the next pool may be used."""
+    for pool in (state.pools[name] for name in batch.profile.pools if name in state.pools):
+        if pool.has_room:
+            yield pool
+            if (rate := rates.of(state, pool)).limit and not rate.learned:
+                return
+
+
 def _launchable(state: State) -> Iterator[Batch]:
+    if state.paused or not any(pool.has_room for pool in state.pools.values()):
+        return
     for batch in state.batches.values():
         waits = not batch.paused and batch.window_open and batch.next_waiting is not None
         if waits and (not batch.profile.slots or batch.busy < batch.profile.slots):
@@ -103,7 +136,8 @@ def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStar
     assert number is not None
     attempt = batch.job(number).attempts + 1
     name = f"sv-{batch.id}-{number}-{attempt}"
-    host, new_host = _host(pool, f"{name}-host", now)
+    until = now + seconds_of_host(batch.profile, batch.seconds_of(number))
+    host, new_host = _host(pool, f"{name}-host", now, until)
     return ev.LaunchStarted(
         at=now,
         batch=batch.id,
@@ -123,16 +157,21 @@ def agent_id(installation: str, key: AttemptKey) -> str:
     return "agent-" + sha256(f"{installation}/{key}".encode()).hexdigest()[:32]
 
 
-def _host(pool: Pool, new: str, now: float) -> tuple[str, bool]:
+def seconds_of_host(profile: Profile, seconds: float) -> float:
+    """How long an agent with that time limit needs its host, at the most: its tests may be run again there."""
+    return LAUNCHING_SECONDS + seconds + (1 + profile.verify_runs) * profile.test_timeout_seconds + LEAVING_SECONDS
+
+
+def _host(pool: Pool, new: str, now: float, until: float) -> tuple[str, bool]:
     """The pool's host with the fewest agents, avoided hosts last.
 
-    If the provider creates hosts: one that has room, otherwise a new one."""
+    If the provider creates hosts: one that has room and lives until then, otherwise a new one."""
     if pool.hosts:
         return min(pool.hosts, key=lambda host: (pool.avoided.get(host, 0) > now, pool.members.get(host, 0))), False
     if not pool.agents_per_host:
         return "", False
     for host, members in sorted(pool.members.items()):
-        if members < pool.agents_per_host and host not in pool.broken:
+        if members < pool.agents_per_host and host not in pool.broken and pool.lives_until(host) >= until:
             return host, False
     return new, True
 
@@ -151,5 +190,6 @@ def configured(state: State, specs: tuple[ev.PoolSpec, ...]) -> State:
         pool = pools.get(spec.name) or Pool(name=spec.name, provider=spec.provider, slots=spec.slots)
         pool = replace(pool, provider=spec.provider, slots=spec.slots)
         pool = replace(pool, hosts=spec.hosts, agents_per_host=spec.agents_per_host)
+        pool = replace(pool, host_seconds=spec.host_seconds, build_args=spec.build_args)
         pools = pools.set(spec.name, pool)
-    return replace(state, pools=pools)
+    return rates.configured(replace(state, pools=pools), specs)

@@ -92,7 +92,7 @@ class Profile:
     test_timeout_seconds: float = 120
     verify_runs: int = 2
     #: the largest number of claims that are verified together; 1: each by itself
-    verify_group: int = 16
+    verify_group: int = 32
     #: time limit for gathering evidence, as a multiple of the time that these runs take; 0: gather none
     evidence_factor: float = 2
     #: additional tests to run on a branch: arguments for pytest; (): none; None: all tests of the packages it touches

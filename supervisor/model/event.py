@@ -58,6 +58,12 @@ class PoolSpec:
     slots: int
     hosts: tuple[str, ...] = ()
     agents_per_host: int = 0
+    #: creations per second, the same for all pools of a provider; 0: no limit
+    launch_rate: float = 0.0
+    #: how long a new host lives; 0: as long as it is wanted, or not known
+    host_seconds: float = 0.0
+    #: mngr's arguments for a new host
+    build_args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,16 @@ class PoolRested(Event):
     """A pool is used again after its provider failed."""
 
     pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRateChanged(Event):
+    """A provider is asked for new hosts or agents at another rate: it refused some, or took some since."""
+
+    provider: str
+    #: creations per second; 0: as configured
+    rate: float
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A pool: a provider with a number of slots, and the hosts it spreads its agents over."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
@@ -14,6 +15,10 @@ class Pool:
     hosts: tuple[str, ...] = ()
     #: capacity of each new host; 0: this provider creates no hosts
     agents_per_host: int = 0
+    #: how long a new host lives; 0: as long as it is wanted, or not known
+    host_seconds: float = 0.0
+    #: mngr's arguments for a new host
+    build_args: tuple[str, ...] = ()
 
     #: the number of agents that hold a slot
     busy: int = 0
@@ -21,6 +26,8 @@ class Pool:
     lingering: int = 0
     #: the number of agents on each host that are not yet put away
     members: Map[str, int] = field(default_factory=Map)
+    #: when the creation of each new host began
+    born: Map[str, float] = field(default_factory=Map)
     #: hosts that could not be created
     broken: frozenset[str] = frozenset()
     #: existing hosts where a launch failed, and until when other hosts are preferred
@@ -35,7 +42,12 @@ class Pool:
         # Agents that are being put away still use memory: when too many linger, launches wait.
         return not self.resting and self.busy < self.slots and self.lingering <= self.slots
 
+    def lives_until(self, host: str) -> float:
+        return self.born[host] + self.host_seconds if self.host_seconds and host in self.born else math.inf
+
     def with_member(self, host: str, change: int) -> "Pool":
         left = self.members.get(host, 0) + change
-        members = self.members.set(host, left) if left > 0 else self.members.delete(host)
-        return replace(self, members=members, broken=self.broken if left > 0 else self.broken - {host})
+        if left > 0:
+            return replace(self, members=self.members.set(host, left))
+        born = self.born.delete(host) if host in self.born else self.born
+        return replace(self, members=self.members.delete(host), broken=self.broken - {host}, born=born)

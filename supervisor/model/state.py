@@ -11,6 +11,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.event import PoolSpec
 from supervisor.model.job import Job
 from supervisor.model.pool import Pool
+from supervisor.model.rate import Rate
 from supervisor.model.verifying import Verifying
 
 
@@ -22,6 +23,8 @@ class State:
     #: every agent that is not yet put away, including those of finished batches
     attempts: Map[AttemptKey, Attempt] = field(default_factory=Map)
     pools: Map[str, Pool] = field(default_factory=Map)
+    #: how often each provider may be asked for something new
+    rates: Map[str, Rate] = field(default_factory=Map)
     #: the pools as last configured; slots that a person changed since then stay changed
     configured: tuple[PoolSpec, ...] = ()
     agenda: Agenda = field(default_factory=Agenda)

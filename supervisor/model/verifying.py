@@ -10,7 +10,7 @@ from immutables import Map
 from supervisor.model.attempt import AttemptKey
 
 #: so many claims are verified together at first
-FIRST_SIZE = 8
+FIRST_SIZE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Group:
     #: claims without a verdict yet
     left: frozenset[AttemptKey]
     size: int
-    #: one of its claims was put back
+    #: it was too large: a run of all its claims settled nothing
     is_red: bool = False
 
 
@@ -44,13 +44,13 @@ class Verifying:
             self, waiting=waiting, groups=self.groups.set(first, group), group_of=self.group_of.set(key, first)
         )
 
-    def left(self, key: AttemptKey, *, put_back: bool = False) -> "Verifying":
+    def left(self, key: AttemptKey, *, is_red: bool = False) -> "Verifying":
         """The claim waits no more, or leaves its group; the last one to leave frees the slot."""
         waiting = self.waiting.delete(key) if key in self.waiting else self.waiting
         if (first := self.group_of.get(key)) is None:
             return replace(self, waiting=waiting)
         group = self.groups[first]
-        group = replace(group, left=group.left - {key}, is_red=group.is_red or put_back)
+        group = replace(group, left=group.left - {key}, is_red=group.is_red or is_red)
         more = replace(self, waiting=waiting, group_of=self.group_of.delete(key))
         if group.left:
             return replace(more, groups=self.groups.set(first, group))

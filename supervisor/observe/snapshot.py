@@ -2,17 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from supervisor.flow import rates, slots
 from supervisor.flow.verifying import slots_of
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.pool import Pool
+from supervisor.model.rate import Rate
 from supervisor.model.state import State
 from supervisor.model.usage import Usage
 from supervisor.ports import SealedBatch
@@ -59,7 +61,7 @@ def queue(
 
     `problems` maps providers that can't be reached to the reason; `strays` maps agents of this installation
     without an attempt to a message about them."""
-    batches = state.in_order()
+    batches, awaited = state.in_order(), slots.awaited(state)
     attention = [entry for batch in batches for entry in _attention(batch)]
     attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
     proofs = verifying(state)
@@ -69,7 +71,7 @@ def queue(
         paused=state.paused,
         pause_reason=state.pause_reason,
         agents=len(state.attempts),
-        pools=[_pool(state.pools[name]) for name in sorted(state.pools)],
+        pools=[_pool(state, state.pools[name], awaited, now) for name in sorted(state.pools)],
         verify=_verify_slots(state),
         batches=[summary(batch, proofs) for batch in batches],
         attention=attention,
@@ -247,7 +249,8 @@ def _verify_slots(state: State) -> View:
     return {"slots": slots_of(state), "busy": busy, "claims": claims, "waiting": len(state.verifying.waiting)}
 
 
-def _pool(pool: Pool) -> View:
+def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
+    rate = rates.of(state, pool)
     return {
         "name": pool.name,
         "provider": pool.provider,
@@ -256,4 +259,20 @@ def _pool(pool: Pool) -> View:
         "lingering": pool.lingering,
         "resting": pool.resting,
         "hosts": sorted(pool.members),
+        "launch_rate": rate.per_second or None,
+        "held_back": _held_back(state, pool, rate, now) if pool.name in awaited else None,
     }
+
+
+def _held_back(state: State, pool: Pool, rate: Rate, now: float) -> str | None:
+    if rates.is_full(state, pool):
+        return f"jobs wait for {_created(pool)} that {pool.provider} is making"
+    if rate.next_at <= now:
+        return None
+    per, unit = (rate.per_second, "second") if rate.per_second >= 1 else (60 * rate.per_second, "minute")
+    why = ", because it refused some for their rate" if rate.learned else ""
+    return f"jobs wait for {pool.provider}, which is asked for {per:.3g} {_created(pool)} a {unit}{why}"
+
+
+def _created(pool: Pool) -> str:
+    return "new hosts" if pool.agents_per_host else "new agents"

@@ -10,6 +10,7 @@ from supervisor.model.attempt import Attempt
 type MngrReason = Literal[
     "timeout",  # no answer within the deadline; the command may still have had its effect
     "killed",  # a signal killed the mngr process; its effect is unknown
+    "rate",  # the provider creates no more at the moment: ask less often
     "provider",  # the provider can't be reached: its agents are unknown, not gone
     "duplicate",  # the name or id is already taken
     "no-such-agent",
@@ -65,6 +66,8 @@ class AgentOrder:
     #: shell commands to run in its work directory before it starts
     provision: tuple[str, ...] = ()
     message: str = ""
+    #: mngr's arguments for a new host
+    build_args: tuple[str, ...] = ()
     #: overrides of mngr's configuration for this call; no secrets
     settings: Mapping[str, str] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from pydantic_settings.exceptions import SettingsError
 
 from supervisor import paths
 from supervisor.errors import Misconfigured
-from supervisor.settings.profiles import resolve
+from supervisor.settings.profiles import launch_rates, resolve
 from supervisor.settings.tables import (
     GitHubTable,
     IntegrateAtTable,
@@ -41,6 +41,7 @@ def load(config: Path | None = None, overrides: Mapping[str, Any] | None = None)
         raise _explained(invalid, layers) from None
     for name in settings.profiles:
         resolve(settings, name)
+    launch_rates(settings)
     return settings
 
 

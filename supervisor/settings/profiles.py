@@ -1,8 +1,10 @@
 """Resolving profiles with what they inherit, and pools as the core needs them."""
 
 import os
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 from supervisor.errors import Misconfigured, NoSuchThing
@@ -11,6 +13,8 @@ from supervisor.model.batch import Profile
 from supervisor.model.event import PoolSpec
 from supervisor.settings.tables import PoolTable, ProfileTable, Settings
 from supervisor.settings.values import timezone_name
+
+NO_LIFETIMES: Mapping[str, float] = MappingProxyType({})
 
 
 def resolve(settings: Settings, name: str) -> Profile:
@@ -73,11 +77,39 @@ def _no_profile(settings: Settings, name: str, chain: list[str]) -> Misconfigure
     return NoSuchThing(f"there is no profile {name or "''"}", hint=hint)
 
 
-def pool_specs(settings: Settings) -> tuple[PoolSpec, ...]:
+#: The launch rates of providers whose pools say none. An account of Modal takes 5 sandboxes a second or more.
+LAUNCH_RATES = {"modal": 4.0}
+
+
+def launch_rates(settings: Settings) -> dict[str, float]:
+    """By provider. Raises Misconfigured if its pools say different ones."""
+    said: dict[str, PoolTable] = {}
+    for pool in (each for each in settings.pools if each.launch_rate is not None):
+        other = said.setdefault(pool.provider, pool)
+        if other.launch_rate != pool.launch_rate:
+            both = f"{other.launch_rate:g} in pool {other.name} and {pool.launch_rate:g} in pool {pool.name}"
+            raise Misconfigured(
+                f"the launch_rate of provider {pool.provider} is {both}", hint="it is one for all pools of a provider"
+            )
+    return LAUNCH_RATES | {name: pool.launch_rate for name, pool in said.items() if pool.launch_rate is not None}
+
+
+def pool_specs(settings: Settings, lifetimes: Mapping[str, float] = NO_LIFETIMES) -> tuple[PoolSpec, ...]:
+    """`lifetimes` has, by pool, how many seconds its new hosts live, where that is known."""
+    rates = launch_rates(settings)
+
     def spec(pool: PoolTable) -> PoolSpec:
         makes_hosts = pool.provider != "local" and not pool.hosts
-        per_host = pool.agents_per_host if makes_hosts else 0
-        return PoolSpec(pool.name, pool.provider, pool.slots, pool.hosts, per_host)
+        return PoolSpec(
+            name=pool.name,
+            provider=pool.provider,
+            slots=pool.slots,
+            hosts=pool.hosts,
+            agents_per_host=pool.agents_per_host if makes_hosts else 0,
+            launch_rate=rates.get(pool.provider, 0.0),
+            host_seconds=lifetimes.get(pool.name, 0.0) if makes_hosts else 0.0,
+            build_args=pool.build_args if makes_hosts else (),
+        )
 
     return tuple(spec(pool) for pool in settings.pools)
 

@@ -92,6 +92,11 @@ class PoolTable(Table):
     hosts: Words = ()
     #: the number of agents that share a new host
     agents_per_host: Annotated[int, Field(ge=1)] = 4
+    #: mngr's arguments for a new host, each as for `mngr create --build-arg`; no secrets
+    build_args: Words = ()
+    #: the number of hosts (or of agents, where no hosts are made) that the provider is asked for per second; 0: no
+    #: limit; default: 4 for `modal`, otherwise no limit. It holds for the provider, whichever of its pools says it
+    launch_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     #: the number of agents at a time
     slots: Annotated[int, Field(ge=0, le=100_000)] = 4
 
@@ -152,7 +157,7 @@ class ProfileTable(Table):
     #: how often each claim is run again; 0: nothing is verified
     verify_runs: Annotated[int, Field(ge=0)] = 2
     #: how many claims are verified together at most, as far as they change different files; 1: each by itself
-    verify_group: Annotated[int, Field(ge=1, le=100)] = 16
+    verify_group: Annotated[int, Field(ge=1, le=100)] = 32
     #: the time for evidence, as a multiple of the time of those runs; 0: no evidence is gathered
     evidence_factor: Annotated[float, Field(ge=0)] = 2
     #: pytest arguments for additional tests that must pass on the branch; `[]`: none; default: the tests of all

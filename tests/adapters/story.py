@@ -79,6 +79,7 @@ def _the_daemon(story: Story) -> None:
         )
     )
     story.tell(ev.SlotsChanged(story.now, "local", 6, author="ana"))
+    story.tell(ev.LaunchRateChanged(story.now, "ssh", 2.0, refused=True))
     story.tell(ev.QueuePaused(story.now, author="ana", reason="new disk"))
     story.tell(ev.QueueResumed(story.now, author="ana"))
     story.tell(ev.OlderStateAccepted(story.now, last=3, acknowledged=5))

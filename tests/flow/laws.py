@@ -3,7 +3,9 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from supervisor.flow import rates, slots
 from supervisor.flow.lifecycle import key_of
+from supervisor.flow.plan import next_at
 from supervisor.flow.settle import MOST_LAUNCHES
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
@@ -16,7 +18,7 @@ from supervisor.model.state import State
 from supervisor.model.usage import NOTHING
 
 #: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
-EXCUSED = frozenset({"provider", "missing", "interrupted"})
+EXCUSED = frozenset({"provider", "missing", "interrupted", "rate"})
 
 
 def check_books(state: State) -> None:
@@ -89,6 +91,8 @@ _STAGES: dict[JobState, tuple[Stage | None, ...]] = {
 def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
     """Whatever waits for something will get it: it is due, or a device has yet to answer."""
     under_way = {_awaited(effect) for effect in asked} | set(state.agenda.times)
+    is_launching = any(attempt.stage is Stage.LAUNCHING for attempt in state.attempts.values())
+    assert not slots.awaited(state) or next_at(state) is not None or is_launching, "nobody will launch what waits"
     for attempt in state.attempts.values():
         assert under_way & set(_due_to(attempt)), f"nobody will move on {attempt}"
     for batch in state.batches.values():
@@ -205,6 +209,7 @@ class Historian:
         assert pool.busy < pool.slots, "launched above the slots"
         assert not any((before.paused, batch.paused, batch.stopped, pool.resting))
         assert batch.window_open
+        assert rates.has_token(before, pool, new_host=event.new_host, now=event.at), "launched too fast"
         assert not batch.profile.slots or batch.busy < batch.profile.slots
         assert not life.over
         assert not life.at_work, f"{event} beside the agents of attempts {life.at_work}"

@@ -28,8 +28,8 @@ from tests.properties import examples, is_long
 
 POOLS = (
     ev.PoolSpec("local", "local", 2),
-    ev.PoolSpec("ssh", "ssh", 2, hosts=("left", "right")),
-    ev.PoolSpec("cloud", "modal", 3, agents_per_host=2),
+    ev.PoolSpec("ssh", "ssh", 2, hosts=("left", "right"), launch_rate=0.2),
+    ev.PoolSpec("cloud", "modal", 3, agents_per_host=2, host_seconds=5000),
 )
 #: what the world may say of an attempt without having been asked
 SAID: tuple[Callable[..., ev.AttemptEvent], ...] = (
@@ -62,9 +62,8 @@ NONSENSE: tuple[Callable[..., ev.AttemptEvent], ...] = (
 )
 
 indices = st.integers(0, 11)
-reasons = st.sampled_from(
-    ["provider", "missing", "refused", "not-started", "timeout", "killed", "garbage", "interrupted", "duplicate"]
-)
+REASONS = "provider missing rate refused not-started timeout killed garbage interrupted duplicate"
+reasons = st.sampled_from(REASONS.split())
 names = st.sampled_from(["a", "b", "c"])
 numbers = st.integers(0, 4)
 pools = st.sampled_from([spec.name for spec in POOLS])

@@ -240,6 +240,19 @@ TRANSFER = '{"event": "progress", "kind": "started", "step": "transferring_proje
 GROUP = '{"event": "error", "error_class": "ConcurrencyExceptionGroup", "message": "Failed to push git repo"}\n'
 LOCK = '{"event": "error", "error_class": "HostError", "message": "Remote host lock command exited"}\n'
 DROPPED = '{"event": "error", "error_class": "HostConnectionError", "message": "Failed to connect to host"}\n'
+HOST = '{"event": "progress", "kind": "started", "step": "creating_host"}\n'
+PROVISION = '{"event": "progress", "kind": "started", "step": "provisioning"}\n'
+#: as imbue-mngr-modal 0.3.0 passes on what Modal says
+MODAL = (
+    '{"event": "error", "error_class": "ModalProxyRateLimitError", '
+    '"message": "Sandbox creation rate limit (5/s) exceeded"}\n'
+)
+AWS = (
+    '{"event": "error", "error_class": "VpsProvisioningError", "message": "An error occurred (RequestLimitExceeded) '
+    'when calling the RunInstances operation: Request limit exceeded."}\n'
+)
+#: a program of the profile's that another service refuses
+SETUP = '{"event": "error", "error_class": "MngrError", "message": "uv sync: 429 Too Many Requests"}\n'
 
 
 @pytest.mark.parametrize(
@@ -252,6 +265,11 @@ DROPPED = '{"event": "error", "error_class": "HostConnectionError", "message": "
         (LOCK, False, "refused"),
         (STARTED + GROUP, True, "refused"),
         (STARTED + TRANSFER + GROUP, False, "refused"),
+        (STARTED + HOST + MODAL, True, "rate"),
+        (STARTED + HOST + TRANSFER + MODAL, True, "rate"),
+        (STARTED + HOST + AWS, True, "rate"),
+        (STARTED + HOST + TRANSFER + PROVISION + SETUP, True, "timeout"),
+        (STARTED + HOST + SETUP, False, "refused"),
     ],
 )
 def test_a_create_that_lost_its_host_half_way_may_have_made_an_agent(said: str, is_remote: bool, reason: str) -> None:

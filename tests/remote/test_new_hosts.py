@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from supervisor.adapters.memory import MemoryAgents
+from supervisor.adapters.mngr.dialects import DIALECTS
+from supervisor.adapters.mngr.order import create_argv
 from supervisor.daemon.perform import Performer
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, Stage
@@ -115,6 +117,38 @@ async def test_a_host_that_cannot_be_made_costs_nobody_a_retry(tmp_path: Path) -
     assert not [event for event in cloud.world.told(ev.JobRequeued) if event.counts]
     assert {(attempt.key.attempt, attempt.host) for attempt in cloud.live()} == {(2, "sv-b-2-2-host")}
     assert len(cloud.live()) == 2
+
+
+async def test_a_host_that_is_refused_for_its_rate_slows_the_next_ones_once(tmp_path: Path) -> None:
+    """Who waited for it hears the same. The pool does not rest: its provider is asked less often."""
+    cloud = Cloud(tmp_path, jobs=2)
+    cloud.agents.gate.set()
+    cloud.agents.fail_next("create", "rate")
+    await cloud.launch()
+    assert [(e.reason, e.job) for e in cloud.world.told(ev.LaunchFailed)] == [("rate", 1), ("rate", 2)]
+    assert [event.rate for event in cloud.world.told(ev.LaunchRateChanged)] == [2.0]
+    assert not cloud.world.pool("cloud").resting
+
+    cloud.world.do(Release).wait(1)
+    await cloud.launch()
+    assert len(cloud.live()) == 2
+    assert not [event for event in cloud.world.told(ev.JobRequeued) if event.counts]
+
+
+async def test_a_new_host_is_made_as_its_pool_says(tmp_path: Path) -> None:
+    spec = PoolSpec("cloud", "modal", 4, agents_per_host=2, build_args=("--timeout=7200", "--cpu=2"))
+    cloud = Cloud(tmp_path, jobs=1)
+    cloud.world.happens(ev.PoolsConfigured(cloud.world.now, (spec,)))
+    cloud.agents.gate.set()
+    await cloud.launch()
+    [order] = cloud.agents.orders.values()
+    assert order.build_args == spec.build_args
+    with create_argv(order, DIALECTS[-1], tmp_path) as argv:
+        made = argv[argv.index("--new-host") :]
+    assert made[:7] == [
+        *("--new-host", "--idle-timeout", "86400"),
+        *("--build-arg", "--timeout=7200", "--build-arg", "--cpu=2"),
+    ]
 
 
 async def test_a_host_whose_making_ends_in_a_bug_is_waited_for_by_nobody(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ async def settle(judge: ProvingJudge, made: Generated) -> Settled:
         together = {} if is_alone else await judge.verify_together(made.batch, jobs)
         for key in keys:
             verdict = await judge.verify(made.batch, jobs[0]) if is_alone else together[key.job]
-            state = replace(state, verifying=state.verifying.left(key, put_back=isinstance(verdict, PutBack)))
+            state = replace(
+                state, verifying=state.verifying.left(key, is_red=isinstance(verdict, PutBack) and verdict.most > 1)
+            )
             if isinstance(verdict, PutBack):
                 found.put_back[key.job] = verdict.why
                 state = wanted(state, key, verdict.most)

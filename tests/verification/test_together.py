@@ -115,8 +115,8 @@ async def test_who_needs_what_another_test_leaves_is_put_back(tmp_path: Path, le
 
 async def test_who_changes_what_is_imported_is_put_back(tmp_path: Path) -> None:
     """All tests are collected before the first is run: what a module does there, it does to all of them."""
-    sly = "\n\npart_1.random.choice = lambda these: 0\n"
-    claims = of_kinds("improved", "flaky", "fixed")
+    sly = "\n\nimport tool.part_2\ntool.part_2.f_2 = lambda number: number * 2\n"
+    claims = of_kinds("improved", "false", "fixed")
     found = await together(tmp_path, claims, edited(1, 3, "pass", at_the_end=sly))
     assert isinstance(found[1], PutBack)
     assert isinstance(found[2], PutBack)

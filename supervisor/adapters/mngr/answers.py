@@ -31,6 +31,7 @@ REASONS: Mapping[str, MngrReason] = {
     "ProviderNotAuthorizedError": "provider",
     "ProviderCredentialSourceMissingError": "provider",
     "ModalAuthError": "provider",
+    "ModalProxyRateLimitError": "rate",
     "HostConnectionError": "provider",
     "HostOfflineError": "provider",
     "HostAuthenticationError": "provider",
@@ -50,6 +51,11 @@ SHORTAGE = re.compile(
     r"No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory"
     r"|Resource temporarily unavailable"
 )
+#: a provider's words for too many requests in a short time: of Modal, AWS, GCP and Azure. An sshd that drops
+#: connections (MaxStartups) is to mngr a host that can't be reached.
+RATE = re.compile(r"rate ?limit|rate exceeded|request ?limit ?exceeded|throttl|too ?many ?requests", re.IGNORECASE)
+#: from these steps of a create on, it runs programs of other people, whose words tell nothing about the provider
+BEYOND_PROVIDER = frozenset({"setting_up_host", "transferring_project", "provisioning", "starting_agent"})
 CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
 #: versions before 0.3 print errors as words only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
@@ -134,6 +140,8 @@ def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
             return MngrFailed(failed.message, reason="timeout" if "starting_agent" in steps else "provider")
     if not is_remote or failed.reason not in ("provider", "refused"):
         return failed
+    if RATE.search(failed.message) and not steps & BEYOND_PROVIDER:
+        return MngrFailed(failed.message, reason="rate")
     if steps - {"preparing"}:
         return MngrFailed(failed.message, reason="timeout")
     if any(e.get("event") == "error" and e.get("error_class") in LOCK_TROUBLE for e in told):

@@ -16,12 +16,14 @@ from supervisor.adapters import process
 from supervisor.adapters.pipes import Pipe, pipes
 from supervisor.adapters.process import ended
 from supervisor.errors import MngrFailed
+from supervisor.flow.rates import AGENTS_AT_ONCE, HOSTS_AT_ONCE
 
-type Lane = Literal["create", "list", "steer", "copy"]
+type Lane = Literal["create", "make", "list", "steer", "copy"]
 
 #: How many calls of each kind at once, for each provider. Creates are serialised by mngr's own lock; none can hold up
-#: a list or a stop, and calls that a dead provider hangs hold up no other provider's.
-LANES: dict[Lane, int] = {"create": 4, "list": 2, "steer": 4, "copy": 4}
+#: a list or a stop, and calls that a dead provider hangs hold up no other provider's. Creates that make their host
+#: wait for that, often for minutes; how often they begin, the provider's launch rate says.
+LANES: dict[Lane, int] = {"create": AGENTS_AT_ONCE, "make": HOSTS_AT_ONCE, "list": 2, "steer": 4, "copy": 4}
 
 log = structlog.get_logger(__name__)
 

@@ -73,7 +73,8 @@ class MngrAgents:
             self._creating += 1
         try:
             with create_argv(order, dialect, self._scratch) as argv:
-                answer = await self._run("create", argv, self._settings.create_timeout, provider=order.place.provider)
+                lane: Lane = "make" if order.place.new_host else "create"
+                answer = await self._run(lane, argv, self._settings.create_timeout, provider=order.place.provider)
             created = event(answer, "created")
             # Said to be created, it is there, whatever went wrong after that.
             if created is None:

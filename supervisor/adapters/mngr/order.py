@@ -18,6 +18,8 @@ from supervisor.errors import MngrFailed
 from supervisor.ports import AgentOrder, Place
 
 LOCAL = "local"
+#: A new host ends after so long without activity; mngr's own 800 s would end an agent that waits for a long test.
+IDLE_SECONDS = 86_400
 
 
 @contextlib.contextmanager
@@ -32,7 +34,7 @@ def create_argv(order: AgentOrder, dialect: Dialect, scratch: Path) -> Iterator[
             target(order.name, order.place),
             *("--id", order.id, "--from", f":{order.source}", "--branch", f"{order.base}:{order.branch}"),
             *("--transfer", order.transfer, "--no-connect", "--yes", "--format", "jsonl"),
-            *(["--new-host"] if order.place.new_host else []),
+            *(_new_host(order) if order.place.new_host else []),
             *repeated("--label", [f"{key}={value}" for key, value in order.labels.items()]),
             *("--env-file", str(env)),
             *_provision(order, here),
@@ -58,6 +60,10 @@ def repeated(option: str, values: list[str] | tuple[str, ...]) -> list[str]:
 
 def target(name: str, place: Place) -> str:
     return name if place.provider == LOCAL else f"{name}@{place.host}.{place.provider}"
+
+
+def _new_host(order: AgentOrder) -> list[str]:
+    return ["--new-host", "--idle-timeout", str(IDLE_SECONDS), *repeated("--build-arg", order.build_args)]
 
 
 def _provision(order: AgentOrder, here: Path) -> list[str]:

@@ -11,6 +11,8 @@ A run that says nothing certain about each of its tests, such as one that does n
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from pathlib import Path, PurePosixPath
 
 from supervisor.model.node import cases_of
@@ -18,11 +20,14 @@ from supervisor.tasks import Promise
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Contents
 from supervisor.verification.evidence.inquiry import source
-from supervisor.verification.together.reaching import Reached, notices, split_notes
+from supervisor.verification.together.reaching import Reached, notices, read_notes, split_notes
 from supervisor.verification.together.touching import Touch, touch
 from supervisor.verification.trials.likeness import Places
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial
+
+#: the plugin that notes what is reached
+REACHING = "_reaching_probe"
 
 
 class Unsound(Exception):
@@ -38,8 +43,9 @@ class Share:
     """The part that one claim has of a trial."""
 
     rounds: "Rounds"
-    #: the lines that its test reaches
+    #: what its test reaches, and what it reached as it was, once that is known
     reached: Reached
+    reached_before: Reached | None = field(default=None, init=False)
     #: the files of the composed tree that its experiments may change, as they are there
     now: Callable[[Iterable[str]], Contents]
     runs: list[Run] = field(default_factory=list)
@@ -91,9 +97,16 @@ class Asked:
     @property
     def _reached(self) -> Reached:
         """The test as it was may reach something else."""
+        if not self.is_otherwise:
+            return self.share.reached
+        before = self.share.reached_before
+        return replace(self.share.reached, is_opaque=True) if before is None else self.share.reached | before
+
+    @property
+    def is_otherwise(self) -> bool:
+        """Whether its test is not the one that was watched."""
         files = {node.partition("::")[0] for node in self.nodes}
-        is_other = bool(files & (self.instruments.contents or {}).keys())
-        return replace(self.share.reached, is_opaque=self.share.reached.is_opaque or is_other)
+        return bool(files & (self.instruments.contents or {}).keys())
 
     @property
     def _is_of_files(self) -> bool:
@@ -137,9 +150,7 @@ class Rounds:
     async def _answer_all(self) -> None:
         asked, self._asked = self._asked, []
         self._turns += 1
-        for each in asked:
-            each.touched = await in_thread(_touched, each)
-        for together in _sorted(asked):
+        for together in await in_thread(_sorted, asked):
             in_turn = together if self._turns % 2 else together[::-1]
             try:
                 answers = await self._run(in_turn)
@@ -159,11 +170,13 @@ class Rounds:
             return [(asked[0], run)]
         if why := unsound(run, nodes):
             raise Unsound(why, len(asked))
-        return [(each, await in_thread(own, run, each.nodes, len(asked))) for each in asked]
+        return [(each, await in_thread(_heard, each, run, len(asked))) for each in asked]
 
 
 def _sorted(asked: Sequence[Asked]) -> list[list[Asked]]:
-    """As few runs as a simple look finds."""
+    """As few runs as a simple look finds. Blocking."""
+    for each in asked:
+        each.touched = _touched(each)
     runs: list[list[Asked]] = []
     for each in asked:
         home = next((run for run in runs if all(each.goes_with(other) for other in run)), None)
@@ -180,6 +193,15 @@ def _touched(asked: Asked) -> dict[str, Touch]:
     return {path: touch(path, content, now[path]) for path, content in changes.items()}
 
 
+def _heard(asked: Asked, run: Run, parts: int) -> Run:
+    """Blocking."""
+    heard = own(run, asked.nodes, parts)
+    if asked.is_otherwise and REACHING in asked.instruments.plugins:
+        notes = read_notes(heard.folder / "plugins").values()
+        asked.share.reached_before = reduce(or_, notes, asked.share.reached_before or Reached())
+    return heard
+
+
 def _all_of(instruments: Sequence[Instruments]) -> Instruments:
     before = [each.before for each in instruments if each.before is not None]
 
@@ -188,7 +210,7 @@ def _all_of(instruments: Sequence[Instruments]) -> Instruments:
             each(checkout)
 
     plugins = dict(instruments[0].plugins)
-    if len(instruments) > 1 and "_reaching_probe" in plugins:
+    if len(instruments) > 1 and REACHING in plugins:
         plugins["_telling_probe"] = source("telling")
     return replace(instruments[0], plugins=plugins, before=all_before if before else None)
 

@@ -15,6 +15,7 @@ slots = 2
 name = "modal"
 provider = "modal"
 slots = 100
+build_args = ["--timeout=14400"]
 
 [profiles.modal]
 inherits = "default"
@@ -47,6 +48,7 @@ def test_a_file(e2e: E2e, file: None) -> None:
         name = "modal"
         provider = "modal"
         slots = 100
+        build_args = ["--timeout=14400"]
 
         [profiles.modal]
         inherits = "default"
