@@ -149,15 +149,15 @@ def _resolver(network: bool) -> Iterator[Mount]:
 def _needed(mounts: dict[str, Mount]) -> list[Mount]:
     """From the outside to the inside, without those that are seen as they are already, or that hide nothing."""
     kept: list[Mount] = []
-    for place in sorted(mounts):
-        mount, around = mounts[place], None
-        for each in kept:
-            if Path(place).is_relative_to(each[2]):
-                around = each
-        is_seen = around is not None and around[0] == "readable" and around[1] == around[2]
-        if mount[0] == "hidden":
-            if is_seen:
-                kept.append(mount)
-        elif mount[0] != "readable" or mount[1] != mount[2] or not is_seen:
+    around: list[Mount] = []
+    for place in sorted(mounts, key=lambda each: each.split("/")):
+        mount = mounts[place]
+        while around and not f"{place}/".startswith(f"{around[-1][2]}/"):
+            around.pop()
+        is_seen = bool(around) and around[-1][0] == "readable" and around[-1][1] == around[-1][2]
+        hides_nothing = mount[0] == "hidden" and not is_seen
+        changes_nothing = mount[0] == "readable" and mount[1] == mount[2] and is_seen
+        if not hides_nothing and not changes_nothing:
             kept.append(mount)
+            around.append(mount)
     return kept
