@@ -10,47 +10,26 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from supervisor.cli import printing, session
+from supervisor.cli.findings import Finding, Judged
 from supervisor.errors import SupervisorError
 from supervisor.kinds import Kind, kind_of
 from supervisor.kinds.kind import Login
 from supervisor.model.batch import Profile
-
-if TYPE_CHECKING:
-    from supervisor.settings import Settings
 
 MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
 LITTLE_ROOM = 5 * 2**30
 #: the version that the tests run on; without --python, uv takes an older one where that is the system's
 INSTALL_MNGR = "uv tool install --python 3.12 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    state: Literal["ok", "warning", "problem"]
-    message: str
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    settings: "Settings"
-    #: where they come from, as shown to the user
-    source: str
-    #: the daemon's if it runs, else ours
-    path: str
-    user: int
-    is_running: bool = False
 
 
 def doctor(
