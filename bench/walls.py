@@ -27,9 +27,9 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         walls = made(Path(folder))
         home = walls.writable[0]
-        for _ in range(2):
-            began = time.perf_counter()
-            mounts = len(walls.plan(home)["mounts"])
+        walls.plan(home)
+        began = time.perf_counter()
+        mounts = len(walls.plan(home)["mounts"])
         print(f"{mounts} mounts, planned in {1000 * (time.perf_counter() - began):.1f} ms")
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         for name, argv in {"true": ["true"], "pytest, one test": pytest}.items():

@@ -1,5 +1,6 @@
 """What a test that an agent wrote reaches of this machine from inside of its walls: nothing that is not its own."""
 
+import ctypes
 import os
 import socket
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.verification.trials.trial import Unready
 from tests.adapters.arena import Arena
 from tests.adapters.staying import Stayer
 from tests.verification.enclosed import ATTACK, attacked, enclosed
@@ -248,3 +250,36 @@ async def test_who_wants_to_stay_is_gone(tmp_path: Path) -> None:
 
         assert run.passed, run.why_not
         assert stayer.is_gone
+
+
+SECRET = b"supervisor-test"
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of these calls are those of x86-64")
+async def test_the_daemons_keyring_is_not_its_own(tmp_path: Path) -> None:
+    add_key, keyctl, session, revoke, read = 248, 250, -3, 3, 11
+    c = ctypes.CDLL(None)
+    key = c.syscall(add_key, b"user", SECRET, SECRET, len(SECRET), session)
+    if key < 0:
+        pytest.skip("there are no keyrings here")
+    try:
+        async with enclosed(tmp_path) as here:
+            body = f"import ctypes\nassert ctypes.CDLL(None).syscall({keyctl}, {read}, {key}, None, 0) == {{}}"
+            walled = await attacked(here, body.format(-1))
+            bare = await attacked(here, body.format(len(SECRET)), sandbox="off")
+    finally:
+        c.syscall(keyctl, revoke, key)
+
+    assert (walled.why_not, bare.why_not) == ("", "")
+
+
+async def test_setup_has_the_network_unless_the_profile_forbids_it(tmp_path: Path) -> None:
+    with listening(tmp_path) as addresses:
+        _, (host, port) = addresses[-1]
+        setup = f"{sys.executable} -c 'import socket; socket.create_connection((\"{host}\", {port}))'"
+        async with enclosed(tmp_path) as here:
+            run = await attacked(here, "pass", setup=setup)
+            with pytest.raises(Unready, match="its setup failed: ConnectionRefusedError"):
+                await attacked(here, "pass", setup=setup, sandbox_network="never")
+
+    assert run.passed, run.why_not

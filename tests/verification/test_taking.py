@@ -1,5 +1,9 @@
 """What a test takes more of than it may have ends it, and is told."""
 
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,3 +78,27 @@ async def test_many_small_files_count_as_well(tmp_path: Path) -> None:
         run = await attacked(here, body, sandbox_disk_mb=16)
 
     assert run.why_not == "it wrote more than 16 MB (`sandbox_disk_mb`)"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+async def test_a_disk_is_not_filled(tmp_path: Path) -> None:
+    """Whatever the profile allows."""
+    with small_disk(tmp_path / "state"):
+        async with enclosed(tmp_path) as here:
+            run = await attacked(here, "file = open('x', 'wb')\n" + WRITES)
+
+    assert run.why_not == "it was ended because the disk was nearly full"
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256m", "none", folder], check=False, capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)  # git keeps packs open
