@@ -273,6 +273,9 @@ async def test_the_daemons_keyring_is_not_its_own(tmp_path: Path) -> None:
     assert (walled.why_not, bare.why_not) == ("", "")
 
 
+ABSTRACT = "{python} -c 'import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + \"{name}\")'"
+
+
 async def test_setup_has_the_network_unless_the_profile_forbids_it(tmp_path: Path) -> None:
     with listening(tmp_path) as addresses:
         _, (host, port) = addresses[-1]
@@ -283,3 +286,14 @@ async def test_setup_has_the_network_unless_the_profile_forbids_it(tmp_path: Pat
                 await attacked(here, "pass", setup=setup, sandbox_network="never")
 
     assert run.passed, run.why_not
+
+
+async def test_setup_with_the_network_reaches_no_socket_without_a_file(tmp_path: Path) -> None:
+    """Such as a desktop's."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 12):
+        pytest.skip("this kernel can't keep them apart")
+    with listening(tmp_path) as addresses:
+        setup = ABSTRACT.format(python=sys.executable, name=addresses[1][1][1:])
+        async with enclosed(tmp_path) as here:
+            with pytest.raises(Unready, match="its setup failed: PermissionError"):
+                await attacked(here, "pass", setup=setup)

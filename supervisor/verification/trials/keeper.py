@@ -126,7 +126,7 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
         sealed = Sealed(os.getuid(), os.getgid(), WALLS["outer"])
         watch = Watch(WALLS["limits"])
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-        program = _start(argv, sealed)
+        program = _start(argv, sealed, hears=sys.argv[4])
         sealed.let(program)
     except (OSError, Unbuilt) as error:
         os.write(telling, f"unbuilt {error}".encode())
@@ -221,7 +221,7 @@ def _descendants() -> list[int]:
 # --- both
 
 
-def _start(argv: list[str], sealed: Sealed | None = None) -> int:
+def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") -> int:
     program = os.fork()
     if program:
         return program
@@ -229,7 +229,7 @@ def _start(argv: list[str], sealed: Sealed | None = None) -> int:
         os.setsid()
         if sealed is not None:
             limit_processes(WALLS["limits"]["processes"])
-            sealed.enter()
+            sealed.enter(is_scoped=WALLS["network"] and not hears)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
         for each in (signal.SIGPIPE, signal.SIGXFSZ):
