@@ -161,8 +161,8 @@ class Sealed:
         self._answered, self._answers = os.pipe()
 
     def enter(self, *, is_scoped: bool) -> None:
-        """In the program's process, before it becomes the program. `is_scoped`: of sockets without a file it reaches its
-        own only; from Linux 6.12 on."""
+        """In the program's process, before it becomes the program. `is_scoped`: of sockets without a file it reaches
+        its own only; from Linux 6.12 on."""
         try:
             os.unshare(os.CLONE_NEWUSER)
             os.write(self._asked, b"?")
