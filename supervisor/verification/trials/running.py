@@ -91,6 +91,8 @@ async def walls_lack() -> str:
             try:
                 walls = Walls(Path(folder))
                 ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, walls=walls)
+                if ended.code is None:
+                    return ""  # nobody knows yet: a run will say it
                 _lacking.append("" if ended.code == 0 else ended.tail or "a program in them does not run")
             except Unwalled as unwalled:
                 _lacking.append(str(unwalled))

@@ -7,6 +7,7 @@ that has their libraries. What holds more than tools (a home, the daemon's state
 
 import os
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -54,12 +55,14 @@ def _found(
     search = _Search(private, repo)
     for folder, stamp in zip(folders, stamps, strict=True):
         if stamp and not is_below(folder, SYSTEM):
-            search.folder(folder)
-            search.links(folder)
+            with suppress(OSError):  # what we can't look at, nobody in there can use
+                search.folder(folder)
+                search.links(folder)
     for program in programs:
         places = [Path(program)] if program.startswith("/") else [each / program for each in folders]
         if "/" not in program or program.startswith("/"):
-            search.file(next((each for each in places if each.exists()), None))
+            with suppress(OSError):
+                search.file(next((each for each in places if os.access(each, os.X_OK)), None))
     return frozenset(search.found)
 
 
@@ -78,13 +81,11 @@ class _Search:
             self.take(above)
 
     def links(self, folder: Path) -> None:
-        try:
-            with os.scandir(folder) as entries:
-                links = [Path(each.path) for each in entries if each.is_symlink()]
-        except OSError:
-            return
+        with os.scandir(folder) as entries:
+            links = [Path(each.path) for each in entries if each.is_symlink()]
         for link in links:
-            self.file(link)
+            with suppress(OSError):
+                self.file(link)
 
     def file(self, file: Path | None) -> None:
         """A program: each step of the way to where it really is."""
@@ -114,7 +115,7 @@ class _Search:
                     self.take(Path(line))
 
     def take(self, place: Path) -> None:
-        if not place.exists() or is_below(place, SYSTEM):
+        if not os.access(place, os.F_OK) or is_below(place, SYSTEM):
             return
         if not any(each.is_relative_to(place) for each in self._private):
             self.found |= {place, place.resolve()}

@@ -77,11 +77,11 @@ class Walls:
     def _mounts(self) -> dict[str, Mount]:
         """By their place; what comes later stands for what came before."""
         mounts = [*_system(), *self._runtime(), *_resolver(self.network)]
-        mounts += [("hidden", "", str(each), "mode=755,size=1m") for each in self.private if each.is_dir()]
-        mounts += [("readable", str(each.resolve()), str(each), "") for each in self.readable if each.exists()]
+        mounts += [("hidden", "", str(each), "mode=755,size=1m") for each in self.private if _is_there(each)]
+        mounts += [("readable", str(each.resolve()), str(each), "") for each in self.readable if _is_there(each)]
         mounts += self._shown()
         mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]
-        mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if each.exists()]
+        mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if _is_there(each)]
         return {mount[2]: mount for mount in mounts}
 
     def _runtime(self) -> Iterator[Mount]:
@@ -102,6 +102,11 @@ class Walls:
                 holds_tools = any(tool.is_relative_to(target) for tool in self.readable)
                 if each.name != ".git" and not each.is_symlink() and not holds_tools:
                     yield "readable", each.path, str(target), ""
+
+
+def _is_there(place: Path) -> bool:
+    """For us; what we can't see, nobody in there is shown."""
+    return os.access(place, os.F_OK)
 
 
 def outer_user() -> int:
