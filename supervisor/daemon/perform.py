@@ -199,13 +199,7 @@ class Performer:
             retry_at = self._retry_at(attempt.tries)
             return ev.CollectFailed(self._clock(), *key, detail=failed.message, retry_at=retry_at)
         return ev.WorkCollected(
-            self._clock(),
-            *key,
-            claim=home.claim,
-            detail=home.detail,
-            head=home.head,
-            commits=home.commits,
-            paths=home.paths,
+            self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
         )
 
     async def _verify(self, batch: Batch, keys: tuple[AttemptKey, ...]) -> ev.Event | None:

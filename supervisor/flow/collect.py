@@ -36,7 +36,7 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     An integrator's work is not verified here: the integration, which continues, checks it.
     """
     attempt, job = _answered(state, event, published=True)
-    brought = Brought(event.claim, event.head, event.commits, event.paths)
+    brought = Brought(event.claim, event.head, event.commits)
     job = replace(job, brought=brought, detail=event.detail, verdict=UNJUDGED)
     if event.head:
         job = _with(job, Saved(event.attempt, event.head, event.commits))

@@ -3,9 +3,9 @@
 Theory of operation. A claim waits until a slot is free; slots for verification are not those of agents. Batches of
 higher priority go first, then the batch with the fewest groups under way, then the oldest.
 
-Claims that wait go together as far as they change different files: one group, one slot. The judge settles what it can
-from common runs and puts the rest back, each with the size of the largest group that it may still be in. A claim that
-is put back as a suspect goes alone, which settles everything.
+Claims that wait go together: one group, one slot. The judge settles what it can from common runs and puts the rest
+back, each with the size of the largest group that it may still be in. A claim that is put back as a suspect goes
+alone, which settles everything.
 """
 
 from collections import Counter, defaultdict
@@ -30,9 +30,9 @@ def wanted(state: State, key: AttemptKey, most: int | None = None) -> State:
 
 
 def _may_share(batch: Batch, job: Job) -> bool:
-    """Whether there is work to run whose paths are known."""
+    """Whether there is work to run."""
     is_success = job.brought.claim in SUCCESSES
-    return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.paths)
+    return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.head)
 
 
 def let_go(state: State, key: AttemptKey, at: float) -> State:
@@ -80,16 +80,14 @@ def slots_of(state: State) -> int:
 
 
 def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[AttemptKey]:
-    """The first that waits, and those after it that change other files than those before them."""
+    """The first that waits, and those after it that may be in as large a group."""
     waiting = state.verifying.waiting
     first, *others = keys
-    group, changed = [first], set(batch.job(first.job).brought.paths)
+    group = [first]
     most = min(waiting[first], state.verifying.size(batch.id))
     for key in others:
         if len(group) >= most:
             break
-        paths = batch.job(key.job).brought.paths
-        if len(group) < waiting[key] and changed.isdisjoint(paths):
+        if len(group) < waiting[key]:
             group.append(key)
-            changed.update(paths)
     return group

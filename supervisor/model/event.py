@@ -531,8 +531,6 @@ class WorkCollected(AttemptEvent):
     #: its last commit, now under the attempt's own ref; "" if it has none
     head: str = ""
     commits: int = 0
-    #: the files that its commits change
-    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,6 @@ class Brought:
     #: its last commit, and the number of its commits
     head: str = ""
     commits: int = 0
-    #: the files that they change; (): none, or collected by a version that did not record them
-    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

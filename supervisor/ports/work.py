@@ -21,8 +21,6 @@ class Collection:
     #: the publication's claim about the work, as an outcome
     claim: str = ""
     detail: str = ""
-    #: the files that its commits change
-    paths: tuple[str, ...] = ()
     #: for a rescue: what could not be rescued, so that the agent must be kept; "": nothing
     unsaved: str = ""
     #: the path of its clone, if that is on this machine

@@ -28,13 +28,6 @@ def commits_since(repo: pygit2.Repository, base: str, head: str) -> Iterator[pyg
     return iter(walker)
 
 
-def paths_between(bare: Path, base: str, head: str) -> tuple[str, ...]:
-    """The files in which the two differ."""
-    repo = pygit2.Repository(str(bare))
-    diff = repo[base].peel(pygit2.Tree).diff_to_tree(repo[head].peel(pygit2.Tree))
-    return tuple(sorted({path for each in diff.deltas for path in (each.old_file.path, each.new_file.path)}))
-
-
 def edits_of(commit: pygit2.Commit) -> tuple[Edit, ...]:
     """Against its first parent, or nothing."""
     return tuple(edits_between(commit.parents[0].tree if commit.parents else None, commit.tree))

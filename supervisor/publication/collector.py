@@ -59,7 +59,6 @@ class WorkCollector:
             reason, message = (refusal.reason, refusal.message) if refusal else ("no-outcome", "it holds no outcome")
             raise Hostile(message, reason=reason)
         head, commits = "", 0
-        paths: tuple[str, ...] = ()
         if publication.bundle is None:
             await self._check_that_nothing_is_left_out(batch, attempt, publication)
         else:
@@ -67,9 +66,8 @@ class WorkCollector:
                 Path(batch.repo), publication.bundle, attempt.key, base=batch.base, head=publication.meta.head
             )
             head, commits = imported.head, imported.commits
-            paths = await self._quarantine.changed(Path(batch.repo), batch.base, head)
         claim, detail = claimed(report, commits)
-        return Collection(head, commits, claim, detail, paths)
+        return Collection(head, commits, claim, detail)
 
     async def _check_that_nothing_is_left_out(self, batch: Batch, attempt: Attempt, publication: Publication) -> None:
         """Without commits it counts as no work, and its agent goes with all it has: so that must be true."""

@@ -6,7 +6,6 @@ from anyio import CapacityLimiter
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.attempt import AttemptKey, ref_of
-from supervisor.publication.changes import paths_between
 from supervisor.publication.importing import Imported, Order, import_bundle, room_for
 from supervisor.publication.taking import Taken, take
 from supervisor.threads import in_thread
@@ -32,10 +31,6 @@ class Quarantine:
         order = Order(bundle, ref_of(key, rescued=rescued), base, head, rescued)
         async with self._importing:
             return await import_bundle(self._store.bare(repo), order)
-
-    async def changed(self, repo: Path, base: str, head: str) -> tuple[str, ...]:
-        """The files that the commits of a publication change."""
-        return await in_thread(paths_between, self._store.bare(repo), base, head)
 
     async def take(self, repo: Path, clone: Path, key: AttemptKey, *, base: str) -> Taken:
         """Bring all the work that lies in an agent's clone home, of whatever size, under the ref for rescued work."""

@@ -156,7 +156,7 @@ class ProfileTable(Table):
     test_timeout_seconds: Seconds = 120
     #: how often each claim is run again; 0: nothing is verified
     verify_runs: Annotated[int, Field(ge=0)] = 2
-    #: how many claims are verified together at most, as far as they change different files; 1: each by itself
+    #: how many claims are verified together at most; 1: each by itself
     verify_group: Annotated[int, Field(ge=1, le=100)] = 32
     #: the time for evidence, as a multiple of the time of those runs; 0: no evidence is gathered
     evidence_factor: Annotated[float, Field(ge=0)] = 2

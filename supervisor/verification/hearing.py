@@ -103,7 +103,7 @@ class Hearing:
     before: Run | None = None
     after: Run | None = None
     #: what else of it passed then, and does not now
-    broken: str = ""
+    broken: frozenset[str] = frozenset()
     findings: Findings = field(default_factory=lambda: Findings(Evidence()))
 
     async def rejection(self) -> Rejection | None:
@@ -157,11 +157,10 @@ async def _file(hearing: Hearing) -> Rejection | None:
             break
         file = await hearing.trial.run(file_of(test), times=tests_in(batch, test))
         if file.session is None:
-            hearing.broken = f"its file: {file.why_not}"
-            return None
+            return Rejection("unverified", f"it breaks its file: {file.why_not}")
         hearing.after = hearing.after or file
         broken = {each for each in broken if each not in file.cases or file.cases[each].result != "passed"}
-    hearing.broken = ", ".join(sorted(each.partition("::")[2] for each in broken)[:3])
+    hearing.broken = frozenset(broken)
     return None
 
 
@@ -171,7 +170,8 @@ async def _facts(hearing: Hearing) -> Rejection | None:
         return Rejection("refused", "; ".join(dict.fromkeys(found[:3])))
     if skipped := [run for run in hearing.runs if not run.passed]:
         return Rejection("unverified", skipped[0].why_not)
-    return Rejection("unverified", f"it breaks {hearing.broken}") if hearing.broken else None
+    named = ", ".join(sorted(each.partition("::")[2] for each in hearing.broken)[:3])
+    return Rejection("unverified", f"it breaks {named}") if named else None
 
 
 async def _questions(hearing: Hearing) -> Rejection | None:

@@ -10,15 +10,11 @@ from supervisor.model.job import JobState
 from tests.flow.world import World
 
 
-def claims(world: World, jobs: Sequence[int], batch: str = "b", paths: str = "f{}") -> World:
-    """These jobs have been collected, each with a change to a file of its own."""
+def claims(world: World, jobs: Sequence[int], batch: str = "b") -> World:
+    """These jobs have been collected."""
     for job in jobs:
         world.publish(job, batch)
-    for effect in world.pending(Collect):
-        key = effect.attempt.key
-        said = (paths.format(key.job),)
-        world.answer(effect, ev.WorkCollected(world.now, *key, claim="fixed", head="c0de", commits=1, paths=said))
-    return world
+    return world.do(Collect)
 
 
 def waiting(jobs: int = 4, *, verify_slots: int = 1, profile: Profile | None = None) -> World:
@@ -80,13 +76,6 @@ def test_what_waits_goes_together() -> None:
     world = busy(4, verify_slots=1).do(Verify)
     assert groups(world) == [[2, 3, 4]]
     assert all(world.job(number).state is JobState.VERIFYING for number in (2, 3, 4))
-
-
-def test_who_changes_the_same_file_does_not() -> None:
-    world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
-    claims(world, [1, 2, 3], paths="same")
-    claims(world, [4], paths="other")
-    assert groups(world.do(Verify)) == [[2, 4]]
 
 
 def test_one_by_one_if_the_profile_says_so() -> None:

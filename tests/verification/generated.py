@@ -6,7 +6,7 @@ call their function. Each claim is of one kind:
     fixed       its function was wrong, and is right now
     improved    its test checks more than it did
     false       its function is still wrong
-    flaky       its function is right half of the time
+    flaky       its function is right now and then
     masked      its function is right only where a neighbour has mended what both use
     mends       that neighbour
     breaks      its function is right now, and another test of its file fails
@@ -39,7 +39,7 @@ TRUTH: Mapping[str, tuple[str, ...]] = {
     "false": ("unverified",),
     "masked": ("unverified",),
     "breaks": ("unverified",),
-    "flaky": ("flaky", "unverified"),
+    "flaky": ("flaky", "unverified", "refused"),
 }
 BAD = ("false", "flaky", "masked", "breaks")
 
@@ -122,7 +122,7 @@ def _function(claim: Claim, kind: str) -> str:
         case "false":
             return f"{head}    number = int(number)\n{wrong}"
         case "flaky":
-            return f"{head}    return number * 2 + random.choice((0, 1))\n"
+            return f"{head}    return number * 2 + (random.random() > 0.1)\n"
         case _:
             return head + (right if claim.kind == "improved" else wrong)
 
@@ -187,5 +187,5 @@ def _job(bare: pygit2.Repository, base: str, claims: list[Claim], files: int, cl
         f"refs/supervisor/b/{claim.number}/1", AUTHOR, AUTHOR, f"[{kind}] {claim.kind}", tree, [parent]
     )
     said = "improved" if claim.kind == "improved" else "fixed"
-    brought = Brought(said, str(head), 1, tuple(sorted(changed)))
+    brought = Brought(said, str(head), 1)
     return Job(claim.number, claim.node, brought=brought, detail="", attempts=1)

@@ -56,31 +56,46 @@ async def test_what_was_shown_is_what_one_by_one_would_show(tmp_path: Path) -> N
         assert (together.evidence.alone, alone.evidence.alone) == (None, True)
 
 
-async def test_claims_on_one_file_go_one_after_the_other(tmp_path: Path) -> None:
-    made, found = await settled(tmp_path, of_kinds(*["improved"] * 4, files=2), 2, evidence_factor=0)
+async def test_claims_on_one_file_go_together(tmp_path: Path) -> None:
+    """What each of them changes there is its own."""
+    claims = of_kinds("improved", "fixed", "improved", "false", "improved", "improved", files=2)
+    made, found = await settled(tmp_path, claims, 2)
     check(made, found)
-    assert found.groups == [(1, 2), (3, 4)]
+    assert found.groups[0] == (1, 2, 3, 4, 5, 6)
+    assert found.put_back.keys() >= {4}
+
+
+async def test_a_file_that_all_of_them_change_and_no_test_reads_keeps_nobody_apart(tmp_path: Path) -> None:
+    made = await generate(tmp_path, of_kinds(*["improved"] * 3), 3, profile=replace(PROFILE, evidence_factor=0))
+    for job in (1, 2, 3):
+        also(made, job, "NOTES", f"looked at {job}\n")
+    found = await settle(await judge_of(tmp_path), made)
+    assert not found.put_back
 
 
 # --- what only seems to pass
 
 
-def with_tests(made: Generated, job: int, path: str, text: str) -> None:
-    """Another work for a job: one file."""
+def also(made: Generated, job: int, path: str, text: str) -> None:
+    """The work of a job, and one file more."""
+    rework(made, job, path, text, made.jobs[job - 1].brought.head)
+
+
+def rework(made: Generated, job: int, path: str, text: str, upon: str) -> None:
     bare = pygit2.Repository(str(GitStore(made.repo.parent / "state").bare(made.repo)))
-    index, base = pygit2.Index(), bare[made.batch.base]
-    index.read_tree(base.peel(pygit2.Tree))
+    index, parent = pygit2.Index(), bare[upon]
+    index.read_tree(parent.peel(pygit2.Tree))
     index.add(pygit2.IndexEntry(path, bare.create_blob(text.encode()), pygit2.enums.FileMode.BLOB))
-    head = bare.create_commit(None, AUTHOR, AUTHOR, "[IMPROVE_TEST] x", index.write_tree(bare), [base.id])
+    head = bare.create_commit(None, AUTHOR, AUTHOR, "[IMPROVE_TEST] x", index.write_tree(bare), [parent.id])
     old = made.jobs[job - 1]
-    made.jobs[job - 1] = replace(old, brought=replace(old.brought, head=str(head), paths=(path,), claim="improved"))
+    made.jobs[job - 1] = replace(old, brought=replace(old.brought, head=str(head)))
 
 
 async def together(folder: Path, claims: list[Claim], *works: tuple[int, str, str]) -> dict[int, Verdict | PutBack]:
     profile = replace(PROFILE, evidence_factor=0, test_timeout_seconds=5)
     made = await generate(folder, claims, len(claims), profile=profile)
     for job, path, text in works:
-        with_tests(made, job, path, text)
+        rework(made, job, path, text, made.batch.base)
     return dict(await (await judge_of(folder)).verify_together(made.batch, made.jobs))
 
 
@@ -116,8 +131,8 @@ async def test_who_needs_what_another_test_leaves_is_put_back(tmp_path: Path, le
 async def test_who_changes_what_is_imported_is_put_back(tmp_path: Path) -> None:
     """All tests are collected before the first is run: what a module does there, it does to all of them."""
     sly = "\n\nimport tool.part_2\ntool.part_2.f_2 = lambda number: number * 2\n"
-    claims = of_kinds("improved", "false", "fixed")
-    found = await together(tmp_path, claims, edited(1, 3, "pass", at_the_end=sly))
+    claims = of_kinds("improved", "false", "fixed", "fixed")
+    found = await together(tmp_path, claims, edited(1, 4, "pass", at_the_end=sly))
     assert isinstance(found[1], PutBack)
     assert isinstance(found[2], PutBack)
     assert isinstance(found.get(3), Verdict)
@@ -139,9 +154,9 @@ async def test_a_file_that_can_not_be_collected_is_taken_apart(tmp_path: Path) -
 async def test_work_that_can_not_be_one_tree_is_taken_apart(tmp_path: Path) -> None:
     """A file where another one has a folder."""
     found = await together(
-        tmp_path, of_kinds("fixed", "fixed"), (1, "docs/data", "x"), (2, "docs/data/more.txt", "x")
+        tmp_path, of_kinds("improved", "improved"), (1, "docs/data", "x"), (2, "docs/data/more.txt", "x")
     )
-    assert all(isinstance(each, PutBack) for each in found.values())
+    assert len(found) == 2
 
 
 # --- at random

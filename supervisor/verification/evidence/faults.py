@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from supervisor.verification.evidence.splicing import spliced
 from supervisor.verification.evidence.spots import Spot, spots
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -202,9 +203,7 @@ def _drastic(code: Code, kind: str) -> str | None:
         count, start = everywhere.count + is_program, ast.parse(ending).body if is_program else []
     if not count:
         return None
-    place = _begin(tree)
-    tree.body[place:place] = start
-    return _text(tree)
+    return spliced(code.text, tree, _begin(tree), start)
 
 
 # --- small
@@ -222,11 +221,7 @@ def _with(code: Code, number: int) -> str:
         if each == number:
             spot.change()
             break
-    return _text(tree)
-
-
-def _text(tree: ast.Module) -> str:
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return spliced(code.text, tree, 0, ())
 
 
 # --- all of them

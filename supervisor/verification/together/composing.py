@@ -1,6 +1,11 @@
-"""One tree of the work of several claims, made without a checkout. Blocking."""
+"""One tree of the work of several claims, made without a checkout. Blocking.
 
-from collections.abc import Iterable
+Each claim's changes are merged into those before it. Where they conflict, the file stays as it is: that claim is
+tried without its own version of the file, which its test must not notice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
@@ -8,28 +13,46 @@ import pygit2
 _AUTHOR = pygit2.Signature("agent-supervisor", "agent-supervisor@localhost", 0, 0)
 
 
-class Overlap(Exception):
-    """Two of them change the same file, or one has a file where another has a folder."""
+@dataclass(frozen=True, slots=True)
+class Composed:
+    #: a commit that no ref names
+    sha: str
+    #: by claim, the files of which the tree does not have its version
+    left_out: Mapping[int, frozenset[str]]
 
 
-def compose(bare: Path, base: str, heads: Iterable[str]) -> str:
-    """A commit that no ref names: the base with the files of each head that differ from it."""
+class NoTree(Exception):
+    """Their work can't be put into one tree."""
+
+
+def compose(bare: Path, base: str, heads: Mapping[int, str]) -> Composed:
     repo = pygit2.Repository(str(bare))
     before = repo[base].peel(pygit2.Tree)
-    index, taken = pygit2.Index(), set[str]()
-    index.read_tree(before)
-    for head in heads:
-        for delta in before.diff_to_tree(repo[head].peel(pygit2.Tree)).deltas:
-            old, new = delta.old_file, delta.new_file
-            if taken & {old.path, new.path}:
-                raise Overlap(new.path)
-            taken |= {old.path, new.path}
-            if delta.status is pygit2.enums.DeltaStatus.DELETED:
-                index.remove(old.path)
-            else:
-                index.add(pygit2.IndexEntry(new.path, new.id, new.mode))
+    tree, left_out = before, dict[int, frozenset[str]]()
     try:
-        tree = index.write_tree(repo)
+        for claim, head in heads.items():
+            index = repo.merge_trees(before, tree, repo[head].peel(pygit2.Tree))
+            left_out[claim] = _left_out(index)
+            merged = repo[index.write_tree(repo)]
+            assert isinstance(merged, pygit2.Tree)
+            tree = merged
     except pygit2.GitError as error:
-        raise Overlap(str(error)) from error
-    return str(repo.create_commit(None, _AUTHOR, _AUTHOR, "claims that are verified together", tree, [repo[base].id]))
+        raise NoTree(f"their work can't be put into one tree: {error}") from error
+    words = "claims that are verified together"
+    return Composed(str(repo.create_commit(None, _AUTHOR, _AUTHOR, words, tree.id, [repo[base].id])), left_out)
+
+
+def _left_out(index: pygit2.Index) -> frozenset[str]:
+    """The files in conflict, which are now as they were before this claim."""
+    conflicts = [] if index.conflicts is None else list(index.conflicts)
+    paths = set()
+    for entries in conflicts:
+        mine = entries[1]
+        path = next(each.path for each in entries if each is not None)
+        del index.conflicts[path]
+        if mine is not None:
+            index.add(mine)
+        elif path in index:
+            index.remove(path)
+        paths.add(path)
+    return frozenset(paths)

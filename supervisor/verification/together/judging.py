@@ -1,6 +1,6 @@
 """Settles several claims by common runs, where these show what runs of each claim's own would show.
 
-    compose    one tree of all their work, which changes no file twice
+    compose    one tree of all their work
     base       their files run once at the base, as far as they have not
     watch      their files run once in the tree, while it is noted what each test reaches. Whoever reaches lines that
                another one changes, or is reached so, is put back; the rest is composed anew if it was touched by that
@@ -10,7 +10,7 @@ A claim is settled if its hearing verifies it and leaves nothing in doubt. All o
 own runs were red or doubtful, and in half as large a group where a run settled nothing for anybody.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,13 +18,14 @@ import anyio
 
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
+from supervisor.model.node import function_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
 from supervisor.verification.evidence.inquiry import source
 from supervisor.verification.hearing import Baselines, Hearing, file_of, tests_in
 from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.together.composing import Overlap, compose
+from supervisor.verification.together.composing import Composed, NoTree, compose
 from supervisor.verification.together.reaching import read_notes
 from supervisor.verification.together.sharing import Rounds, Share, Unsound, unsound
 from supervisor.verification.together.tree import Tree
@@ -38,6 +39,7 @@ MOST_TREES = 3
 #: a run may take so many times as long as the first one, and so much more
 SLOWER, AND_SECONDS = 5.0, 10.0
 MEETS = "its test and the work of others meet"
+CONFLICTS = "its work conflicts with that of others"
 WATCHING = {
     "_reaching_probe": source("reaching"),
     "sitecustomize": source("starting"),
@@ -76,31 +78,33 @@ class CommonRuns:
                     break
                 await self._in_one_tree(left)
                 left = [each for each in left if each.job.number not in self._settled]
-            self._put_back(left, PutBack("too much of it meets the work of others", 1))
-        except (Overlap, Unsound, Unready) as unsettled:
+            self._put_back(left, PutBack("nobody is left to share a run with"))
+        except (NoTree, Unsound, Unready) as unsettled:
             left = [each for each in left if each.job.number not in self._settled]
             self._put_back(left, PutBack(str(unsettled), max(1, len(left) // 2)))
         return self._settled
 
     async def _in_one_tree(self, claims: Sequence[Claimed]) -> None:
         """Settles at least one of them, or raises."""
-        heads = [each.job.brought.head for each in claims]
-        sha = await in_thread(compose, self._bare, self._batch.base, heads)
-        async with self._trials.trial(self._batch, sha, "") as trial:
+        heads = {each.job.number: each.job.brought.head for each in claims}
+        composed = await in_thread(compose, self._bare, self._batch.base, heads)
+        async with self._trials.trial(self._batch, composed.sha, "") as trial:
             watched = await self._watched(trial, claims)
-            tree = await in_thread(self._tree, sha, claims, watched)
-            entangled = tree.entangled()
-            self._put_back([each for each in claims if each.job.number in entangled], PutBack(MEETS))
-            left = [each for each in claims if each.job.number not in entangled]
-            if len(left) > 1 and tree.is_free_of([each.job.number for each in left], entangled):
+            tree = await in_thread(self._tree, composed, claims, watched)
+            missing, entangled = tree.missing(), tree.entangled()
+            self._put_back(_of(claims, missing), PutBack(CONFLICTS, len(claims)))
+            self._put_back(_of(claims, entangled), PutBack(MEETS))
+            gone = missing | entangled
+            left = [each for each in claims if each.job.number not in gone]
+            if len(left) > 1 and tree.is_free_of([each.job.number for each in left], gone):
                 limit = (SLOWER * watched.seconds + AND_SECONDS) / self._batch.profile.test_timeout_seconds
                 await self._heard(left, tree, Rounds(trial, limit))
 
-    def _tree(self, sha: str, claims: Sequence[Claimed], watched: Run) -> Tree:
-        paths = {each.job.number: [file.path for file in each.work.files] for each in claims}
+    def _tree(self, composed: Composed, claims: Sequence[Claimed], watched: Run) -> Tree:
+        heads = {each.job.number: (each.job.brought.head, [file.path for file in each.work.files]) for each in claims}
         tests = {each.job.number: each.job.test for each in claims}
         notes = read_notes(watched.folder / "plugins")
-        return Tree(self._bare, self._batch.base, sha).watched(tests, paths, notes)
+        return Tree(self._bare, self._batch.base, composed).watched(tests, heads, notes)
 
     async def _watched(self, trial: Trial, claims: Sequence[Claimed]) -> Run:
         files = {file_of(each.job.test): each.job.test for each in claims}
@@ -129,7 +133,7 @@ class CommonRuns:
             self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
         )
         try:
-            self._settled[job.number] = await _settled(hearing)
+            self._settled[job.number] = await _settled(hearing, tree.tests)
         finally:
             await rounds.leave()
             await surely(self._keep_log, self._batch, claim.job, share)
@@ -138,13 +142,19 @@ class CommonRuns:
         self._settled |= {each.job.number: why for each in claims}
 
 
-async def _settled(hearing: Hearing) -> Verdict | PutBack:
+def _of(claims: Sequence[Claimed], numbers: Set[int]) -> list[Claimed]:
+    return [each for each in claims if each.job.number in numbers]
+
+
+async def _settled(hearing: Hearing, tests: Set[str]) -> Verdict | PutBack:
+    """Among those of other claims a test may fail that is not this one's to answer for."""
     try:
         rejection = await hearing.rejection()
     except Unsound as unsettled:
         return PutBack(str(unsettled), max(1, unsettled.claims // 2))
     if rejection is not None:
-        return PutBack(rejection.reason)
+        is_others = bool(hearing.broken) and {function_of(each) for each in hearing.broken} <= tests
+        return PutBack(rejection.reason, max(1, len(tests) // 2) if is_others else 1)
     if hearing.findings.doubts:
         return PutBack(f"in doubt: {hearing.findings.doubts[0]}")
     return verified(hearing)

@@ -9,7 +9,7 @@ A run that says nothing certain about each of its tests, such as one that does n
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 from supervisor.model.node import cases_of
 from supervisor.tasks import Promise
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.contents import Contents
+from supervisor.verification.evidence.contents import Content, Contents, put
 from supervisor.verification.evidence.inquiry import source
+from supervisor.verification.together.merging import merged
 from supervisor.verification.together.reaching import Reached, notices, read_notes, split_notes
 from supervisor.verification.together.touching import Touch, touch
 from supervisor.verification.trials.likeness import Places
@@ -85,14 +86,15 @@ class Asked:
         """Neither of them can notice what the other one changes."""
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
-        if (
-            not is_alike
-            or mine.contents is None
-            or its.contents is None
-            or mine.contents.keys() & its.contents.keys()
-        ):
+        if not is_alike or mine.contents is None or its.contents is None:
             return False
-        return not notices(self._reached, other.touched) and not notices(other._reached, self.touched)
+        same = {
+            path for path in mine.contents.keys() & its.contents.keys() if mine.contents[path] == its.contents[path]
+        }
+        return not self._notices(other, same) and not other._notices(self, same)
+
+    def _notices(self, other: "Asked", same: Set[str]) -> bool:
+        return notices(self._reached, {path: each for path, each in other.touched.items() if path not in same})
 
     @property
     def _reached(self) -> Reached:
@@ -111,6 +113,51 @@ class Asked:
     @property
     def _is_of_files(self) -> bool:
         return all("::" not in node for node in self.nodes)
+
+
+class _Together:
+    """What is asked that one run can answer, and the files that it then has in place of the tree's."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = [asked]
+        self.contents: dict[str, Content | None] = dict(asked.instruments.contents or {})
+
+    def takes(self, asked: Asked) -> bool:
+        if not all(asked.goes_with(other) for other in self.asked):
+            return False
+        contents = dict(asked.instruments.contents or {})
+        both = contents.keys() & self.contents.keys()
+        now = asked.share.now(sorted(both))
+        try:
+            contents |= {path: merged(now[path], self.contents[path], contents[path]) for path in both}
+        except ValueError:
+            return False
+        self.asked.append(asked)
+        self.contents |= contents
+        return True
+
+    @property
+    def instruments(self) -> Instruments:
+        first = self.asked[0].instruments
+        if len(self.asked) == 1:
+            return first
+        plugins = dict(first.plugins)
+        if REACHING in plugins:
+            plugins["_telling_probe"] = source("telling")
+        return replace(first, plugins=plugins, before=self._put if self.contents else None)
+
+    def _put(self, checkout: Path) -> None:
+        put(checkout, self.contents)
+
+
+def _sorted(asked: Sequence[Asked]) -> list[_Together]:
+    """As few runs as a simple look finds. Blocking."""
+    runs: list[_Together] = []
+    for each in asked:
+        each.touched = _touched(each)
+        if not any(run.takes(each) for run in runs):
+            runs.append(_Together(each))
+    return runs
 
 
 class Rounds:
@@ -151,40 +198,26 @@ class Rounds:
         asked, self._asked = self._asked, []
         self._turns += 1
         for together in await in_thread(_sorted, asked):
-            in_turn = together if self._turns % 2 else together[::-1]
             try:
-                answers = await self._run(in_turn)
+                answers = await self._run(together)
             except Exception as error:
-                for each in together:
+                for each in together.asked:
                     each.answer.is_error(error)
                 continue
             for each, answer in answers:
                 each.answer.is_value(answer)
 
-    async def _run(self, asked: Sequence[Asked]) -> list[tuple[Asked, Run]]:
+    async def _run(self, together: _Together) -> list[tuple[Asked, Run]]:
+        asked = together.asked if self._turns % 2 else together.asked[::-1]
         nodes = list(dict.fromkeys(node for each in asked for node in each.nodes))
         times = sum(each.times for each in asked)
         times = min(times, max(self._most_times, *(each.times for each in asked))) if len(asked) > 1 else times
-        run = await self.trial.run(*nodes, times=times, instruments=_all_of([each.instruments for each in asked]))
+        run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
             return [(asked[0], run)]
         if why := unsound(run, nodes):
             raise Unsound(why, len(asked))
         return [(each, await in_thread(_heard, each, run, len(asked))) for each in asked]
-
-
-def _sorted(asked: Sequence[Asked]) -> list[list[Asked]]:
-    """As few runs as a simple look finds. Blocking."""
-    for each in asked:
-        each.touched = _touched(each)
-    runs: list[list[Asked]] = []
-    for each in asked:
-        home = next((run for run in runs if all(each.goes_with(other) for other in run)), None)
-        if home is None:
-            runs.append([each])
-        else:
-            home.append(each)
-    return runs
 
 
 def _touched(asked: Asked) -> dict[str, Touch]:
@@ -200,19 +233,6 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
         notes = read_notes(heard.folder / "plugins").values()
         asked.share.reached_before = reduce(or_, notes, asked.share.reached_before or Reached())
     return heard
-
-
-def _all_of(instruments: Sequence[Instruments]) -> Instruments:
-    before = [each.before for each in instruments if each.before is not None]
-
-    def all_before(checkout: Path) -> None:
-        for each in before:
-            each(checkout)
-
-    plugins = dict(instruments[0].plugins)
-    if len(instruments) > 1 and REACHING in plugins:
-        plugins["_telling_probe"] = source("telling")
-    return replace(instruments[0], plugins=plugins, before=all_before if before else None)
 
 
 # --- what one of several hears

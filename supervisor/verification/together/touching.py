@@ -45,6 +45,23 @@ def touch(path: str, other: Content | None, now: Content | None) -> Touch:
     return Touch(_noticed(_differing(old, text), after, set(_functions(before))) & _said(text, after))
 
 
+def moved(touched: Touch, then: Content | None, now: Content | None) -> Touch:
+    """The same lines in a file that others have changed since."""
+    if then == now or touched.whole or touched.is_gone or then is None:
+        return touched
+    if now is None:
+        return Touch(is_gone=True)
+    old, text = then.data.decode(errors="replace").splitlines(), now.data.decode(errors="replace").splitlines()
+    lines: set[int] = set()
+    for tag, start, end, other, other_end in SequenceMatcher(None, old, text, autojunk=False).get_opcodes():
+        found = [line for line in range(start + 1, end + 1) if line in touched.lines]
+        if tag == "equal":
+            lines.update(line - start + other for line in found)
+        elif found:
+            lines.update(range(other + 1, other_end + 1))
+    return Touch(frozenset(lines))
+
+
 def _differing(old: str, text: str) -> set[int]:
     lines: set[int] = set()
     for tag, _, _, start, end in SequenceMatcher(
