@@ -50,18 +50,13 @@ def leave_host(user: int, group: int, *, network: bool) -> None:
     except OSError as error:
         raise Unbuilt(f"namespaces: {error.strerror}") from None
     if not network:
-        with _socket_of(_socket.AF_INET, _socket.SOCK_DGRAM) as line:
-            fcntl.ioctl(
-                line.fileno(), _SIOCSIFFLAGS, b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, "little") * 12
-            )
-
-
-class _socket_of(_socket.socket):  # noqa: N801
-    def __enter__(self) -> "_socket_of":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        line = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+        fcntl.ioctl(
+            line.fileno(),
+            _SIOCSIFFLAGS,
+            (b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, sys.byteorder)).ljust(40, b"\0"),
+        )
+        line.close()
 
 
 def write_map(path: str, text: str) -> None:
