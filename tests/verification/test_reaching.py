@@ -297,3 +297,21 @@ async def test_setup_with_the_network_reaches_no_socket_without_a_file(tmp_path:
         async with enclosed(tmp_path) as here:
             with pytest.raises(Unready, match="its setup failed: PermissionError"):
                 await attacked(here, "pass", setup=setup)
+
+
+async def test_the_tool_chain_works(tmp_path: Path) -> None:
+    """git on the checkout and its borrowed objects, a terminal, semaphores, devices."""
+    async with enclosed(tmp_path) as here:
+        run = await attacked(
+            here,
+            "subprocess.run(['git', 'log', '-1', '-p'], check=True)\n"
+            "subprocess.run(['git', 'commit', '--allow-empty', '-qm', 'x'], check=True, env=os.environ | {\n"
+            "    f'GIT_{who}_{what}': 'a' for who in ('AUTHOR', 'COMMITTER') for what in ('NAME', 'EMAIL')})\n"
+            "import multiprocessing, pty\n"
+            "assert os.isatty(pty.openpty()[1])\n"
+            "with multiprocessing.Pool(2) as pool:\n    assert pool.map(abs, [-1]) == [1]\n"
+            "for each in ('null', 'zero', 'urandom', 'fd/0', 'stdin'):\n    open(f'/dev/{each}').close()\n"
+            "assert tempfile.gettempdir() == os.environ['TMPDIR']\n",
+        )
+
+    assert run.passed, run.why_not
