@@ -1,6 +1,6 @@
 """Batches of scripted agents on the real mngr: how does a whole run compare with its floor?
 
-    python -m bench.jobs [--jobs 100] [--slots 10] [--work 5]
+    python -m bench.jobs [--jobs 100] [--slots 10] [--work 5] [--verify-runs 0]
 
 The floor is the time of a perfect scheduler: (work + 1 s to start, run pytest, commit and pack) x jobs / slots.
 CPU time depends on the machine and its load, so the cost of mngr alone is shown next to it: an agent created and
@@ -28,7 +28,7 @@ from supervisor.adapters.mngr import open_agents
 from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.boot import daemon, mngr_settings, opened
 from supervisor.model.batch import Profile
-from supervisor.model.event import BatchFinished, Event, LaunchStarted, WorkCollected, WorkPublished
+from supervisor.model.event import BatchFinished, Event, JobEnded, LaunchStarted, WorkCollected, WorkPublished
 from supervisor.model.request import Submit
 from supervisor.model.state import State
 from supervisor.ports import AgentOrder, Place
@@ -57,6 +57,7 @@ class Run:
     jobs: int
     slots: int
     work: float
+    verify_runs: int = 0
     events: list[Event] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     peak: float = 0.0
@@ -78,7 +79,7 @@ class Run:
             command=(str(AGENT),),
             pytest=(sys.executable, "-m", "pytest", "-q"),
             env={"BENCH_WORK_SECONDS": f"{self.work:g}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            verify_runs=0,
+            verify_runs=self.verify_runs,
             integrator=False,
         )
 
@@ -137,6 +138,8 @@ class Run:
         launched = [e.at for e in self.events if isinstance(e, LaunchStarted)]
         seconds, floor = max(collected.values()) - min(launched), (self.work + 1) * self.jobs / self.slots
         yield "collected", len(collected), f"of {self.jobs} jobs, by {len(launched)} launches"
+        ended = [e.at for e in self.events if isinstance(e, JobEnded)]
+        yield "first launch to last end, s", max(ended) - min(launched), f"with verify_runs = {self.verify_runs}"
         yield "first launch to last collection, s", seconds, f"{seconds / floor:.2f} times the floor of {floor:.0f} s"
         yield "published to collected p50, s", statistics.median(waits), "at most 0.5"
         yield "published to collected p99, s", waits[int(len(waits) * 0.99) - 1], "at most 2"
@@ -151,12 +154,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--slots", type=int, default=10)
     parser.add_argument("--work", type=float, default=5)
+    parser.add_argument("--verify-runs", type=int, default=0)
     options = parser.parse_args()
     leave_the_users_tmux()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     folder = Path(tempfile.mkdtemp(prefix="sv-bench-", dir="/tmp"))
     try:
-        run = Run(folder, options.jobs, options.slots, options.work)
+        run = Run(folder, options.jobs, options.slots, options.work, options.verify_runs)
         asyncio.run(run.go())
         for name, value, beside in run.found():
             print(f"{name:>36}  {value:8.2f}   {beside}", flush=True)

@@ -29,6 +29,17 @@ type Probe = Literal["reach", "hide", "hide but the name"]
 _PROBES = files("supervisor.verification.evidence") / "probes"
 
 
+def source(probe: str) -> str:
+    return (_PROBES / f"{probe}.py").read_text()
+
+
+REACHING = {
+    "_reaching_probe": source("reaching"),
+    "_programs_probe": source("programs"),
+    "sitecustomize": source("starting"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What the answer to one question comes to."""
@@ -152,7 +163,7 @@ class Inquiry:
     def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         if "reach" in probes:
-            found |= {"_reaching_probe": source("reaching"), "sitecustomize": source("starting")}
+            found |= REACHING
         if hiding := [each for each in probes if each != "reach"]:
             tests = sorted(path for path in self.files if path.endswith(".py") and self.is_test(path))
             found["_hiding_probe"] = (
@@ -161,7 +172,3 @@ class Inquiry:
                 .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
             )
         return found
-
-
-def source(probe: str) -> str:
-    return (_PROBES / f"{probe}.py").read_text()

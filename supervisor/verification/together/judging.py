@@ -22,7 +22,7 @@ from supervisor.model.node import function_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
-from supervisor.verification.evidence.inquiry import source
+from supervisor.verification.evidence.inquiry import REACHING, source
 from supervisor.verification.hearing import Baselines, Hearing, file_of, tests_in
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.together.composing import Composed, NoTree, compose
@@ -40,11 +40,7 @@ MOST_TREES = 3
 SLOWER, AND_SECONDS = 5.0, 10.0
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
-WATCHING = {
-    "_reaching_probe": source("reaching"),
-    "sitecustomize": source("starting"),
-    "_telling_probe": source("telling"),
-}
+WATCHING = {**REACHING, "_telling_probe": source("telling")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ of more than one test is set up, belongs to all of them.
 
 import json
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ class Reached:
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: files that were read, and programs of the repository that were started
     files: frozenset[str] = frozenset()
-    #: it started what no probe can look into, or used nothing that was seen
+    #: not all that it did was seen: it started a program that takes no notes, or was itself not seen to run
     is_opaque: bool = False
 
     def __or__(self, other: "Reached") -> "Reached":
@@ -67,6 +67,8 @@ def read_notes(folder: Path) -> dict[str, Reached]:
     lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     files: defaultdict[str, set[str]] = defaultdict(set)
     opaque: set[str] = set()
+    #: interpreters that began to take notes, less those that were started
+    watched: Counter[str] = Counter()
     test = ALL
     for note in notes_in(folder / "seen"):
         match note:
@@ -77,17 +79,21 @@ def read_notes(folder: Path) -> dict[str, Reached]:
                 lines[test][path].add(line)
             case ["open", str(path)]:
                 files[test].add(path)
-            case ["run", str(path), str(how)]:
+            case ["run", str(path), str()]:
                 files[test].add(path)
-                if not path.endswith(".py") and not how.startswith("python"):
-                    opaque.add(test)
+            case ["start", int(interpreters)]:
+                watched[test] -= interpreters
+                opaque |= {test} if interpreters < 0 else set()
+            case ["began"]:
+                watched[test] += 1
             case _:
                 pass
     found = {}
     for name in lines.keys() | files.keys():
         reached = {path: frozenset(seen) for path, seen in lines[name].items()}
-        uses_nothing = name != ALL and all(_is_test_module(path) for path in reached)
-        found[name] = Reached(reached, frozenset(files[name]), name in opaque or uses_nothing)
+        is_seen = name == ALL or name.partition("::")[0] in reached
+        is_opaque = name in opaque or watched[name] < 0 or not is_seen
+        found[name] = Reached(reached, frozenset(files[name]), is_opaque)
     return found
 
 

@@ -18,6 +18,8 @@ import sys
 import threading
 from typing import Any
 
+from _programs_probe import expected  # type: ignore[import-not-found]
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOTES = os.path.join(HERE, "seen")
 #: what a folder within a repository is called that holds other people's code
@@ -73,6 +75,7 @@ class Reaching:
         #: pytest reads files, and imports what it collects: none of this is what a test does
         self.active = True
         self.tool = -1
+        self.notes.add("began")
 
     def place(self, path: str) -> str | None:
         """Relative to the repository; None: it is no part of it."""
@@ -179,6 +182,7 @@ class Reaching:
             except ValueError:
                 words += args[1].split()
         folder = os.path.join(os.getcwd(), os.fsdecode(cwd or ""))
+        self.notes.add("start", expected(program, args, folder, path))
         for word in words[:100]:
             found = os.path.join(folder, word)
             if not os.path.isfile(found) and word and os.sep not in word and not word.startswith("-"):
