@@ -15,6 +15,7 @@ BENCHMARKS = (
     ("60 claims verified together, beside one by one", "verify"),
     ("1,000 tutorial blocks and 5,000 tests", "tutorial_check"),
     ("e2e.run beside subprocess.run", "e2e_run"),
+    ("a run in walls, beside one without", "walls"),
 )
 
 

@@ -10,47 +10,26 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from supervisor.cli import printing, session
+from supervisor.cli.findings import Finding, Judged
 from supervisor.errors import SupervisorError
 from supervisor.kinds import Kind, kind_of
 from supervisor.kinds.kind import Login
 from supervisor.model.batch import Profile
-
-if TYPE_CHECKING:
-    from supervisor.settings import Settings
 
 MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
 LITTLE_ROOM = 5 * 2**30
 #: the version that the tests run on; without --python, uv takes an older one where that is the system's
 INSTALL_MNGR = "uv tool install --python 3.12 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    state: Literal["ok", "warning", "problem"]
-    message: str
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    settings: "Settings"
-    #: where they come from, as shown to the user
-    source: str
-    #: the daemon's if it runs, else ours
-    path: str
-    user: int
-    is_running: bool = False
 
 
 def doctor(
@@ -134,17 +113,23 @@ def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
         yield Finding(name, "ok" if said else "problem", said or f"there is no {name}", hint)
 
 
-def _processes(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """Whether the processes of a verification can be ended with their pid namespace."""
+def _walls(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Whether what agents wrote is enclosed when it runs here, or at least ends with all that it started."""
     from anyio import run
 
-    from supervisor.verification.trials.running import means_here
+    from supervisor.settings import resolve
+    from supervisor.verification.trials.running import means_here, walls_lack
+    from supervisor.verification.walls.sandbox import ENCLOSED, NOT_ENCLOSED, mend
 
-    said = {
-        "namespace": "each verification runs in its own pid namespace and ends with it",
-        "subreaper": "no pid namespace can be created here: processes of a verification are searched for and ended",
-    }
-    yield Finding("processes", "ok", said[run(means_here)])
+    wanted = {resolve(judged.settings, name).sandbox for name in ("default", *judged.settings.profiles)}
+    lacks = run(walls_lack) if wanted != {"off"} else ""
+    if lacks:
+        state: Literal["warning", "problem"] = "problem" if "require" in wanted else "warning"
+        yield Finding("walls", state, f"verification has no walls, they can't be built here: {lacks}", mend(lacks))
+    elif wanted != {"off"}:
+        yield Finding("walls", "ok", ENCLOSED)
+    if lacks or "off" in wanted:
+        yield Finding("processes", "ok", NOT_ENCLOSED[run(means_here)])
 
 
 def _state_dir(here: session.Session, judged: Judged) -> Iterator[Finding]:
@@ -268,7 +253,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _configuration,
     _mngr,
     _tools,
-    _processes,
+    _walls,
     _state_dir,
     _daemon,
     _names,

@@ -19,6 +19,8 @@ from supervisor.model.batch import Profile
 from supervisor.model.event import Event
 from supervisor.model.request import Submit
 from supervisor.ports import RepoFacts
+from supervisor.verification.trials.running import walls_lack
+from supervisor.verification.walls.sandbox import mend
 
 #: no vowels, so that ids spell no words; no characters that look alike
 LETTERS, ALL = "bcdfghjkmnpqrstvwxz", "bcdfghjkmnpqrstvwxz23456789"
@@ -28,6 +30,7 @@ ID_LENGTH = 5
 async def look(desk: Desk, repo: Path, profile: str, *, allow_dirty: bool) -> tuple[RepoFacts, Profile]:
     """The checkout that a batch will start from."""
     resolved = desk.profile(profile)
+    await _need_walls(resolved)
     facts = await _inspected(desk, repo)
     if facts.dirty_paths and not allow_dirty:
         raise Refused(
@@ -35,6 +38,13 @@ async def look(desk: Desk, repo: Path, profile: str, *, allow_dirty: bool) -> tu
             hint="commit or stash it, or use --allow-dirty: agents then start from the last commit, without it",
         )
     return facts, resolved
+
+
+async def _need_walls(profile: Profile) -> None:
+    if profile.sandbox == "require" and (lacks := await walls_lack()):
+        raise Refused(
+            f"profile {profile.name} requires walls, and this machine can't build them: {lacks}", hint=mend(lacks)
+        )
 
 
 async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
@@ -49,6 +59,7 @@ async def _inspected(desk: Desk, repo: Path) -> RepoFacts:
 async def submit(desk: Desk, asked: Submission, author: str) -> tuple[str, list[Event]]:
     """The batch's id and the events; none if it was submitted already."""
     profile = desk.profile(asked.profile)
+    await _need_walls(profile)
     profile = replace(profile, pytest_args=tuple(asked.pytest_args), per=asked.per or profile.per)
     if asked.python_path:
         profile = replace(profile, python_path=_folders(asked.python_path))

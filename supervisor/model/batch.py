@@ -100,6 +100,17 @@ class Profile:
     #: time limit for each such run
     branch_tests_seconds: float = 600
     integrator: bool = True
+    #: walls around what agents wrote when it runs in verification: auto, require or off
+    sandbox: str = "auto"
+    #: what runs inside them has the network: setup, always or never
+    sandbox_network: str = "setup"
+    #: more paths that may be read, and that may be written
+    sandbox_read: tuple[str, ...] = ()
+    sandbox_write: tuple[str, ...] = ()
+    #: limits of one run; of memory 0: half of the machine's
+    sandbox_memory_mb: int = 0
+    sandbox_processes: int = 2048
+    sandbox_disk_mb: int = 8192
     #: globs of paths that agents may edit (none: all paths), and of paths that they may never edit
     allow_paths: tuple[str, ...] = ()
     deny_paths: tuple[str, ...] = DENIED

@@ -17,7 +17,6 @@ from supervisor import paths
 from supervisor.errors import Misconfigured
 from supervisor.settings.profiles import launch_rates, resolve
 from supervisor.settings.tables import (
-    PREFIX,
     GitHubTable,
     IntegrateAtTable,
     MngrTable,
@@ -25,6 +24,7 @@ from supervisor.settings.tables import (
     ProfileTable,
     Settings,
 )
+from supervisor.settings.values import PREFIX
 
 #: variables of the agent contract, which are not configuration
 CONTRACT = {"BATCH", "JOB", "ATTEMPT", "ROLE", "TEST", "RUN", "PROMPT", "OUTCOME", "PUBLISH"}

@@ -11,7 +11,8 @@ from supervisor.errors import Misconfigured, NoSuchThing
 from supervisor.kinds import kind_of
 from supervisor.model.batch import Profile
 from supervisor.model.event import PoolSpec
-from supervisor.settings.tables import PoolTable, ProfileTable, Settings, timezone_name
+from supervisor.settings.tables import PoolTable, ProfileTable, Settings
+from supervisor.settings.values import timezone_name
 
 NO_LIFETIMES: Mapping[str, float] = MappingProxyType({})
 
@@ -34,6 +35,7 @@ def resolve(settings: Settings, name: str) -> Profile:
     values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
     early = table.integrate_at
     values |= {"integrate_share": early.share or 0.0, "integrate_after_seconds": early.after or 0.0}
+    values |= {key: tuple(map(str, values[key])) for key in ("sandbox_read", "sandbox_write")}
     values["budget_tokens"] = table.budget_tokens or 0
     return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
 

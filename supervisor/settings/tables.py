@@ -4,91 +4,29 @@ The comment above a key (`#:`) and the docstring of a table are the text of the 
 """
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
-from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from supervisor import paths
-from supervisor.flow import window
 from supervisor.kinds import kind_of
 from supervisor.model.batch import DENIED
-
-PREFIX = "SUPERVISOR_"
-
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([smhd]?)")
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_CREDENTIAL = re.compile(r"credential:[A-Za-z0-9_.-]+")
-
-
-def _absolute(path: Path) -> Path:
-    path = path.expanduser()
-    if not path.is_absolute():
-        raise ValueError(f"{path} is not an absolute path")
-    return path
-
-
-def _absolute_text(path: str) -> str:
-    return str(_absolute(Path(path))) if path else ""
-
-
-def _window(text: str) -> str:
-    if text:
-        window.parse(text)
-    return text
-
-
-def timezone_name(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, OSError, ValueError) as error:
-        raise ValueError(f"{name!r} is not a time zone such as Europe/Berlin") from error
-    return name
-
-
-def _environment(env: dict[str, str]) -> dict[str, str]:
-    for name, value in env.items():
-        if not _ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not a valid name of a variable")
-        if name.startswith(PREFIX):
-            raise ValueError(f"{name} is reserved: the agent contract sets it")
-        if value.startswith("credential:") and not _CREDENTIAL.fullmatch(value):
-            raise ValueError(f"{name} must name a credential file, such as credential:api-key")
-    return env
-
-
-def _duration(said: object) -> object:
-    if not isinstance(said, str):
-        return said
-    if (found := _DURATION.fullmatch(said.strip())) is None:
-        raise ValueError(f"{said!r} is not a duration such as 90s, 30m, 2h or 1d")
-    return float(found[1]) * _UNITS[found[2]]
-
-
-def _inside(folders: tuple[str, ...]) -> tuple[str, ...]:
-    for folder in folders:
-        if not folder or folder.startswith("/") or ".." in folder.split("/") or ":" in folder:
-            raise ValueError(f"{folder!r} is not a folder inside the repository, such as src")
-    return folders
-
-
-def _credential(text: str) -> str:
-    if text and not _CREDENTIAL.fullmatch(text):
-        raise ValueError("it must name a credential file, such as credential:github")
-    return text
-
-
-type AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
-type Words = tuple[str, ...]
-type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-#: seconds, or a text such as "90s", "30m", "2h", "1d"
-type Duration = Annotated[Seconds, BeforeValidator(_duration)]
-type Name = Annotated[str, Field(pattern=_NAME)]
+from supervisor.settings.values import (
+    PREFIX,
+    AbsolutePath,
+    Duration,
+    Name,
+    Seconds,
+    Words,
+    absolute_text,
+    credential,
+    environment,
+    inside,
+    timezone_name,
+    window_of_day,
+)
 
 
 class Table(BaseModel):
@@ -121,7 +59,7 @@ class GitHubTable(Table):
     """Push the branch of a batch and open a draft pull request."""
 
     #: `credential:NAME`, a credential file with the token; without a token nothing is pushed
-    token: Annotated[str, AfterValidator(_credential)] = ""
+    token: Annotated[str, AfterValidator(credential)] = ""
     #: the API; for an Enterprise server `https://HOST/api/v3`
     api_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] = "https://api.github.com"
     #: the remote of your repository that the branch is pushed to
@@ -199,11 +137,11 @@ class ProfileTable(Table):
     #: what one job is: a test function with all its cases, or one case, class or file
     per: Literal["function", "case", "file", "class"] = "function"
     #: folders that come first on PYTHONPATH, such as `["src"]`; `submit` detects them if it can
-    python_path: Annotated[Words, AfterValidator(_inside)] = ()
+    python_path: Annotated[Words, AfterValidator(inside)] = ()
     #: environment variables for agents; `credential:NAME` is replaced by the content of that credential file
-    env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    env: Annotated[dict[str, str], AfterValidator(environment)] = {}
     #: additional environment variables for the integrator's agent only
-    integrator_env: Annotated[dict[str, str], AfterValidator(_environment)] = {}
+    integrator_env: Annotated[dict[str, str], AfterValidator(environment)] = {}
     #: the time limit of one agent on a job with one case; each further case adds `test_timeout_seconds`
     job_timeout_seconds: Seconds = 3600
     #: an agent without activity for this long is stalled
@@ -231,16 +169,31 @@ class ProfileTable(Table):
     integrator: bool = True
     #: create a branch before the batch is over, see below
     integrate_at: IntegrateAtTable = IntegrateAtTable()
+    #: walls around what agents wrote when it runs in verification; `auto`: where this machine can build them,
+    #: `require`: nothing is verified without them, `off`: none
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    #: what has the network inside of the walls; everything else has a loopback only
+    sandbox_network: Literal["setup", "always", "never"] = "setup"
+    #: absolute paths that may be read inside of the walls, besides the system's folders and the tool chain
+    sandbox_read: tuple[AbsolutePath, ...] = ()
+    #: absolute paths that may be written inside of the walls, such as a cache
+    sandbox_write: tuple[AbsolutePath, ...] = ()
+    #: the memory that one run may use, in MB; 0: half of the machine's
+    sandbox_memory_mb: Annotated[int, Field(ge=0)] = 0
+    #: the number of processes and threads that one run may have
+    sandbox_processes: Annotated[int, Field(ge=16)] = 2048
+    #: what one run may write to disk, in MB
+    sandbox_disk_mb: Annotated[int, Field(ge=16)] = 8192
     #: globs of files that agents may edit; empty: everything that is not denied
     allow_paths: Words = ()
     #: globs of files that agents may not edit, even if allowed; a name without `/` matches at any depth
     deny_paths: Words = DENIED
     #: a folder with prompt templates that replace or extend the shipped ones
-    prompts: Annotated[str, AfterValidator(_absolute_text)] = ""
+    prompts: Annotated[str, AfterValidator(absolute_text)] = ""
     #: not used yet
     select: Literal["all", "changed", "failed"] = "all"
     #: a daily time such as "22:00-06:00"; jobs start only inside it, running ones finish
-    window: Annotated[str, AfterValidator(_window)] = ""
+    window: Annotated[str, AfterValidator(window_of_day)] = ""
     #: the time zone of the window, such as Europe/Berlin; empty: this machine's
     timezone: Annotated[str, AfterValidator(lambda name: name and timezone_name(name))] = ""
     #: the tokens that a batch may use, cached ones and the integrator's included; default: no limit

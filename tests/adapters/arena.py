@@ -12,6 +12,7 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial, Trials
 from tests.adapters.agent_clone import git
+from tests.adapters.staying import notes
 
 APP = "def double(n):\n    return n + n + 1\n"
 TESTS = (
@@ -35,7 +36,12 @@ class Arena:
         )
     )
 
+    @property
+    def notes(self) -> Path:
+        return notes(self.folder)
+
     def batch(self, *tests: str, **profile: Any) -> Batch:
+        profile = {"sandbox_write": (str(self.notes),)} | profile
         return Batch("b", 1, str(self.repo), self.base, tests or (DOUBLE,), replace(self.profile, **profile), 0.0)
 
     def commit(self, files: dict[str, str | bytes | None]) -> str:

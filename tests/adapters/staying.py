@@ -37,3 +37,11 @@ class Stayer:
     @property
     def never_was_or_is_gone(self) -> bool:
         return not self.note.exists() or self.is_gone
+
+
+def notes(folder: Path) -> Path:
+    """Where a test that is tried may leave word outside of its walls."""
+    made = folder / "notes"
+    made.mkdir(exist_ok=True)
+    made.chmod(0o777)
+    return made

@@ -17,7 +17,7 @@ from supervisor.model.job import Brought, Job
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.adapters.agent_clone import commit, git
-from tests.adapters.staying import Stayer
+from tests.adapters.staying import Stayer, notes
 from tests.waiting import until
 
 APP = "def double(n):\n    return n + n + 1\n\n\ndef half(n):\n    return n // 2\n"
@@ -64,9 +64,13 @@ class Court:
         return Job(1, test, brought=Brought(claim, head, 1), detail="it is right now", attempts=1)
 
     async def verdict(self, job: Job, **profile: Any) -> Verdict:
-        tests = (DOUBLE, HALF, BROKEN)
+        tests, profile = (DOUBLE, HALF, BROKEN), {"sandbox_write": (str(self.notes),)} | profile
         batch = Batch("b", 1, str(self.repo), self.base, tests, replace(self.profile, **profile), 0.0)
         return await self.judge.verify(batch, job)
+
+    @property
+    def notes(self) -> Path:
+        return notes(self.folder)
 
     @property
     def trials(self) -> list[Path]:
@@ -104,7 +108,7 @@ async def test_a_fix_that_holds_is_verified(tmp_path: Path) -> None:
 
 async def test_a_fix_that_passes_sometimes_is_flaky(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        verdict = await here.verdict(here.job(app__py=FLAKY.replace("TURN", str(tmp_path / "turn"))))
+        verdict = await here.verdict(here.job(app__py=FLAKY.replace("TURN", str(here.notes / "turn"))))
 
         assert (verdict.outcome, verdict.verification, verdict.reason) == ("failed", "flaky", "passed 1 of 2")
         assert verdict.detail == "flaky: passed 1 of 2"
@@ -212,7 +216,7 @@ async def test_no_secret_is_near_a_run(tmp_path: Path) -> None:
     os.environ["DAEMON_SECRET"] = "hunter2"
     try:
         async with court(tmp_path) as here:
-            seen = tmp_path / "seen.json"
+            seen = here.notes / "seen.json"
             telling = (
                 f"import json, os, pathlib\npathlib.Path({str(seen)!r}).write_text(json.dumps(dict(os.environ)))\n"
             )
@@ -237,7 +241,7 @@ def leaving(stayer: Stayer) -> str:
 
 async def test_a_run_that_never_ends_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        stayer = Stayer(tmp_path)
+        stayer = Stayer(here.notes)
         job = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
         verdict = await here.verdict(job, test_timeout_seconds=2, verify_runs=1)
 
@@ -247,7 +251,7 @@ async def test_a_run_that_never_ends_is_killed_with_all_that_it_started(tmp_path
 
 async def test_what_a_good_run_leaves_behind_is_killed(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        stayer = Stayer(tmp_path)
+        stayer = Stayer(here.notes)
         verdict = await here.verdict(here.job(app__py=leaving(stayer) + FIXED), verify_runs=1)
 
         assert verdict.verification == "verified"
@@ -256,7 +260,7 @@ async def test_what_a_good_run_leaves_behind_is_killed(tmp_path: Path) -> None:
 
 async def test_a_daemon_that_stops_leaves_neither_process_nor_checkout(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
-        stayer = Stayer(tmp_path)
+        stayer = Stayer(here.notes)
         job = here.job(app__py=f"{leaving(stayer)}time.sleep(600)\n")
         verifying = asyncio.create_task(here.verdict(job))
         await until("it runs", lambda: stayer.has_begun)

@@ -216,7 +216,11 @@ async def test_who_is_outside_of_the_run_is_not_heard() -> None:
         "print(line.recv(100))\n"
     )
     receiver = Receiver()
-    async with receiver.listening():
+    async with receiver.listening() as ear:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(f"\0{ear.name}")
+        listener.listen(1)
+        ear.opened(listener)
         argv = [sys.executable, "-c", stranger, receiver.name]
         with adopting_nobody():
             process = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)

@@ -43,7 +43,7 @@ def seen_by(note: Path) -> list[list[tuple[str, list[str]]]]:
 
 async def test_each_run_is_in_fresh_places(tmp_path: Path) -> None:
     """What a run leaves in its checkout, at home or for a while, no other finds; but the paths are the same."""
-    note = tmp_path / "seen"
+    note = tmp_path / "notes" / "seen"
     async with arena(tmp_path) as here, here.trial({"app.py": LEAVING.format(into=str(note)) + FIXED}) as trial:
         runs = [await trial.run(TEXT) for _ in range(2)]
 
@@ -58,7 +58,7 @@ async def test_each_run_is_in_fresh_places(tmp_path: Path) -> None:
 
 async def test_nothing_but_a_trial_knows_that_it_is_one(tmp_path: Path) -> None:
     """Command, names of variables and of places are those of agents."""
-    note = tmp_path / "seen"
+    note = tmp_path / "notes" / "seen"
     telling = (
         "import json, os\nfrom pathlib import Path\n"
         f"Path({str(note)!r}).write_text(json.dumps([dict(os.environ), os.getcwd(),\n"
@@ -140,7 +140,7 @@ async def test_the_caches_of_a_setup_are_the_bases(tmp_path: Path) -> None:
 
 
 async def test_who_writes_into_what_runs_are_copied_from_is_found_out(tmp_path: Path) -> None:
-    """A run could prepare the next ones so; it is seen even where times are set back."""
+    """Without walls a run could prepare the next ones so; it is seen even where times are set back."""
     evil = (
         "import os\nfrom pathlib import Path\n"
         "for each in Path(__file__).parents[4].glob('*/.mngr/copies/*/test_app.py'):\n"
@@ -148,17 +148,18 @@ async def test_who_writes_into_what_runs_are_copied_from_is_found_out(tmp_path: 
         "        each.write_text(each.read_text().replace('== 4', '== 5'))\n"
         "        os.utime(each, ns=(old.st_atime_ns, old.st_mtime_ns))\n"
     )
-    async with arena(tmp_path) as here, here.trial({"app.py": evil + APP}) as trial:
+    async with arena(tmp_path) as here, here.trial({"app.py": evil + APP}, sandbox="off") as trial:
         runs = [await trial.run(TEXT), await trial.run(DOUBLE)]
 
     assert {run.why_not for run in runs} == {"it wrote into the place that the checkouts of its runs are copied from"}
 
 
 async def test_what_setup_starts_ends_with_it(tmp_path: Path) -> None:
-    stayer = Stayer(tmp_path)
-    wait = f"until grep -q held {stayer.note} 2>/dev/null; do sleep 0.02; done"
-    async with arena(tmp_path) as here, here.trial(setup=f"setsid -f env -i {stayer.command}; {wait}"):
-        assert stayer.is_gone
+    async with arena(tmp_path) as here:
+        stayer = Stayer(here.notes)
+        wait = f"until grep -q held {stayer.note} 2>/dev/null; do sleep 0.02; done"
+        async with here.trial(setup=f"setsid -f env -i {stayer.command}; {wait}"):
+            assert stayer.is_gone
 
 
 SETTINGS: dict[str, str | bytes | None] = {

@@ -123,7 +123,7 @@ def test_whoever_is_not_root_has_a_namespace_of_users_as_well() -> None:
     )
     control, told = os.pipe(), os.pipe()
     script = "id -u; id -g; setsid -f sleep 600; echo /proc/[0-9]*"
-    argv = [sys.executable, "-c", nobody, "namespace", str(control[0]), str(told[1]), "sh", "-c", script]
+    argv = [sys.executable, "-c", nobody, "namespace", str(control[0]), str(told[1]), "", "sh", "-c", script]
     said = subprocess.run(argv, pass_fds=(control[0], told[1]), capture_output=True, text=True, timeout=30, cwd="/")
     for each in (*control, told[1]):
         os.close(each)

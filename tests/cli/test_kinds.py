@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 
 from supervisor.cli import session
-from supervisor.cli.doctor import Finding, Judged, _agents
+from supervisor.cli.doctor import _agents
+from supervisor.cli.findings import Finding, Judged
 from supervisor.kinds import KINDS, Kind
 from supervisor.settings import Settings
 

@@ -1,0 +1,1 @@
+"""Verification seen from inside: what an agent's test can reach and take."""

@@ -241,6 +241,8 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
 def unsound(run: Run, nodes: Sequence[str]) -> str:
     """Why such a run settles nothing; "" if each case of it can be believed as it would be alone."""
     report, session, code = run.report, run.session, run.ended.code
+    if run.stopped:
+        return run.stopped
     has_failed = any(case.result == "failed" for case in run.cases.values())
     if run.ended.is_lost or session is None or session.exitstatus is None:
         return "their common run ended before its time"
@@ -269,6 +271,7 @@ def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
         asked=nodes,
         seconds=run.seconds / parts,
         folder=folder,
+        missed="",  # nobody knows whose it was
     )
 
 

@@ -1,22 +1,37 @@
 """Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
 
-It is given to a fresh interpreter as text, and imports nothing of ours. Arguments: the means, the descriptors of a
-pipe that ends everything once it is closed and of one that tells how the program ended, and the program's argv.
+It is given to a fresh interpreter as text, behind that of `walls/enclosing` and `walls/watching`, and imports nothing
+of ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed and of a pipe that
+tells how the program ended, the name under which its reporter is heard, and the program's argv.
 
+    walls        as `namespace`, and the program sees and takes no more than `WALLS` says
     namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
     subreaper    whoever loses its parent becomes a child of this process, which ends its children until none is left
 
-What is told is told when all of it is gone: the exit code, negative for a signal.
+What is told is told when all of it is gone: the exit code, negative for a signal, and then what walls it met; or that
+the walls can't be built.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # `signal` takes longer to import than all the rest
+import _socket
 import ctypes
 import os
 import select
 import sys
 import time
 
+if __name__ != "__main__":
+    from collections.abc import Callable
+    from typing import Any
+
+    from supervisor.verification.walls.enclosing import Sealed, Unbuilt, build, leave_host, mount, write_map
+    from supervisor.verification.walls.watching import EVERY_SECONDS, Watch, limit_processes
+
+#: comes with the text
+WALLS: dict[str, Any] = globals().get("WALLS", {})
+
 _KILL_CHILD_ON_DEATH, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+_SETFD, _CLOEXEC = 2, 1
 _PRIVATE = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
 _PROC_FLAGS = 2 | 4 | 8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
 #: a program that only its own user may end, such as one of root's, is waited for so long
@@ -26,65 +41,110 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    means, control, report, *argv = sys.argv[1:]
-    for each in (int(control), int(report)):
-        os.set_inheritable(each, False)
-    code = {"namespace": _in_namespace, "subreaper": _as_subreaper}[means](int(control), argv)
-    os.write(int(report), str(code).encode())
+    means, control, report, hears, *argv = sys.argv[1:]
+    for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- this text is in one of them
+        if int(each) > 2:
+            _libc.fcntl(int(each), _SETFD, _CLOEXEC)
+    ways = {"walls": _in_walls, "namespace": _in_namespace, "subreaper": _as_subreaper}
+    try:
+        said = ways[means](int(control), argv, hears)
+    except Unbuilt as problem:
+        said = f"unbuilt {problem}"
+    os.write(int(report), str(said).encode())
 
 
-# --- a pid namespace
+def _listen(control: int, name: str) -> None:
+    """Where the reporter is heard has to be in the program's network; the daemon gets it."""
+    if not name:
+        return
+    listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    listener.bind(b"\0" + name.encode())
+    listener.listen(1)
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, control)
+    number = listener.fileno().to_bytes(4, sys.byteorder)
+    line.sendmsg([b"!"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number)])
+    line.detach()
+    listener.close()
 
 
-def _in_namespace(control: int, argv: list[str]) -> int:
+# --- namespaces
+
+
+def _in_walls(control: int, argv: list[str], hears: str) -> str:
+    leave_host(os.getuid(), os.getgid(), network=WALLS["network"])
+    return _below_first(control, argv, hears, _first_in_walls)
+
+
+def _in_namespace(control: int, argv: list[str], hears: str) -> str:
     user, group = os.getuid(), os.getgid()
     flags = os.CLONE_NEWPID | os.CLONE_NEWNS
     os.unshare(flags if user == 0 else flags | os.CLONE_NEWUSER)
     if user:
-        _map("setgroups", "deny")
-        _map("uid_map", f"{user} {user} 1")
-        _map("gid_map", f"{group} {group} 1")
-    _mount(b"none", b"/", None, _PRIVATE)
+        write_map("/proc/self/setgroups", "deny")
+        write_map("/proc/self/uid_map", f"{user} {user} 1")
+        write_map("/proc/self/gid_map", f"{group} {group} 1")
+    mount("none", "/", None, _PRIVATE)
+    return _below_first(control, argv, hears, _first_process)
+
+
+def _below_first(control: int, argv: list[str], hears: str, be_first: Callable[[list[str], int], None]) -> str:
+    _listen(control, hears)
     told, telling = os.pipe()
     first = os.fork()
     if first == 0:
         os.close(control)
-        _first_process(argv, telling)
+        os.close(told)
+        be_first(argv, telling)
+        os._exit(0)
     os.close(telling)
     _let_go()
     if not _ended(first, control):
         os.kill(first, signal.SIGKILL)
     os.waitpid(first, 0)
-    return int(os.read(told, 20) or -signal.SIGKILL)
+    return os.read(told, 1000).decode() or str(-signal.SIGKILL)
 
 
 def _first_process(argv: list[str], telling: int) -> None:
     """Process 1 of the namespace: it takes in whoever loses its parent, and ends with the program."""
     _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
-    _mount(b"proc", b"/proc", b"proc", _PROC_FLAGS)
+    mount("proc", "/proc", "proc", _PROC_FLAGS)
     program = _start(argv)
     _let_go()
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == program:
             os.write(telling, str(os.waitstatus_to_exitcode(status)).encode())
-            os._exit(0)
+            return
 
 
-def _map(name: str, text: str) -> None:
-    with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
-        file.write(text)
-
-
-def _mount(source: bytes, target: bytes, kind: bytes | None, flags: int) -> None:
-    if _libc.mount(source, target, kind, ctypes.c_ulong(flags), None):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+def _first_in_walls(argv: list[str], telling: int) -> None:
+    """The same, and it looks after what the program takes."""
+    _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
+    try:
+        build(WALLS)
+        os.chdir(WALLS["cwd"])
+        sealed = Sealed(os.getuid(), os.getgid(), WALLS["outer"])
+        watch = Watch(WALLS["limits"])
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        program = _start(argv, sealed, hears=sys.argv[4])
+        sealed.let(program)
+    except (OSError, Unbuilt) as error:
+        os.write(telling, f"unbuilt {error}".encode())
+        return
+    _let_go()
+    code, hit = None, ""
+    while code is None and not hit:
+        signal.sigtimedwait([signal.SIGCHLD], EVERY_SECONDS)
+        code = _reaped(program)
+        hit = watch.exceeded() if code is None else ""
+    os.write(telling, " ".join([str(-signal.SIGKILL if code is None else code), hit, *watch.facts()]).encode())
 
 
 # --- a subreaper
 
 
-def _as_subreaper(control: int, argv: list[str]) -> int:
+def _as_subreaper(control: int, argv: list[str], hears: str) -> int:
+    _listen(control, hears)
     _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     program = _start(argv)
     _let_go()
@@ -161,12 +221,16 @@ def _descendants() -> list[int]:
 # --- both
 
 
-def _start(argv: list[str]) -> int:
+def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") -> int:
     program = os.fork()
     if program:
         return program
     try:
         os.setsid()
+        if sealed is not None:
+            limit_processes(WALLS["limits"]["processes"])
+            sealed.enter(is_scoped=WALLS["network"] and not hears)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
         for each in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(each, signal.SIG_DFL)

@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -17,6 +17,7 @@ from anyio import Event, move_on_after, wait_readable
 from supervisor.tasks import beside
 from supervisor.threads import in_thread
 from supervisor.verification.trials.reports import Heard, Record
+from supervisor.verification.trials.running import Ear
 
 MAX_BYTES = 32 * 2**20
 _MAX_RECORD = 2**18
@@ -33,14 +34,15 @@ class Receiver:
         self._decoder = msgspec.json.Decoder(Record)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.setblocking(False)
-            listener.bind(f"\0{self.name}")
-            listener.listen(1)
+    async def listening(self) -> AsyncIterator[Ear]:
+        """What a run needs to be heard."""
+        with ExitStack() as listeners:
             async with beside() as tasks:
-                tasks.start_soon(self._receive, listener)
-                yield
+
+                def opened(listener: socket.socket) -> None:
+                    tasks.start_soon(self._receive, listeners.enter_context(listener))
+
+                yield Ear(self.name, opened)
 
     async def heard(self) -> Heard:
         """All that was said; asked for when everything that could speak has ended."""
@@ -50,6 +52,7 @@ class Receiver:
         return self._heard
 
     async def _receive(self, listener: socket.socket) -> None:
+        listener.setblocking(False)
         while not self._heard.is_connected:
             with await _accepted(listener) as line:
                 if await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's

@@ -5,26 +5,35 @@ process can shed. It does so when the program has ended, its time is up, nobody 
 is gone; and not before all of it is gone does `run` return.
 """
 
+import __future__
+
+import marshal
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
-from anyio import CancelScope
+from anyio import CancelScope, create_task_group, wait_readable
 
 from supervisor.adapters.pipes import Pipe
 from supervisor.adapters.process import Program, Source, ended, source
+from supervisor.threads import in_thread
+from supervisor.verification.walls.sandbox import give
+from supervisor.verification.walls.walls import Walls
 
-type Means = Literal["namespace", "subreaper"]
+type Means = Literal["walls", "namespace", "subreaper"]
 
 #: of what a program prints, the end is kept
 MAX_TAIL = 16 * 2**10
 _DETECTION_SECONDS = 20.0
-_KEEPER = Path(__file__).with_name("keeper.py")
+_HERE = Path(__file__).parent
+_KEEPER = (_HERE.parent / "walls" / "enclosing.py", _HERE.parent / "walls" / "watching.py", _HERE / "keeper.py")
 
 #: What passes of the daemon's own environment; no secret is ever under these names.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -43,10 +52,24 @@ class Ended:
     tail: str
     #: whether its keeper was killed, so that nobody knows what became of it
     is_lost: bool = False
+    #: what it met of its walls: what it had too much of, and was ended for, or `network`
+    met: tuple[str, ...] = ()
+
+
+class Unwalled(Exception):
+    """Walls can't be built around a program, and it was not started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """Where a reporter is heard: the name, and who gets the socket that listens there."""
+
+    name: str
+    opened: Callable[[socket.socket], None]
 
 
 async def means_here() -> Means:
-    """By what processes are ended on this machine, found out by trying, once."""
+    """By what processes are ended on this machine without walls, found out by trying, once."""
     if not _found:
         path = {"PATH": os.environ.get("PATH", os.defpath)}
         try:
@@ -60,6 +83,27 @@ async def means_here() -> Means:
 _found: list[Means] = []
 
 
+async def walls_lack() -> str:
+    """Why no walls can be built on this machine, found out by trying, once; "" if they can."""
+    if not _lacking:
+        path = {"PATH": os.environ.get("PATH", os.defpath)}
+        with TemporaryDirectory() as folder:
+            try:
+                walls = Walls(Path(folder))
+                ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, walls=walls)
+                if ended.code is None:
+                    return ""  # nobody knows yet: a run will say it
+                _lacking.append("" if ended.code == 0 else ended.tail or "a program in them does not run")
+            except Unwalled as unwalled:
+                _lacking.append(str(unwalled))
+            except OSError as error:
+                return str(error)
+    return _lacking[0]
+
+
+_lacking: list[str] = []
+
+
 async def run(
     argv: Sequence[str],
     *,
@@ -68,38 +112,91 @@ async def run(
     timeout: float,
     stdin: bytes = b"",
     means: Means | None = None,
+    walls: Walls | None = None,
+    ear: Ear | None = None,
     keep: int = MAX_TAIL,
 ) -> Ended:
-    """Raises OSError where it can't be started. So much of its output is kept, from the end."""
-    by = await means_here() if means is None else means
+    """Raises OSError where it can't be started, Unwalled where its walls can't be built. So much of its output is
+    kept, from the end."""
+    by = "walls" if walls is not None else await means_here() if means is None else means
+    plan = await in_thread(_planned, walls, cwd) if walls is not None else {}
     with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as told:
         leash, at_keeper = socket.socketpair()
         with leash:
             with at_keeper, source(stdin) as given:
-                keeper = _keeper([by, str(at_keeper.fileno()), str(told.into), *argv], cwd, env, given, printed)
+                words = [by, str(at_keeper.fileno()), str(told.into), ear.name if ear else "", *argv]
+                keeper = _keeper(words, plan, cwd=cwd, env=env, given=given, printed=printed)
             try:
-                code = await ended(keeper, (printed, told), timeout)
+                code = await _ended(keeper, (printed, told), timeout, leash, ear)
             finally:
                 leash.close()
                 with CancelScope(shield=True):
                     await keeper.wait()
-        said = told.all()
-        is_lost = code is not None and not said
-        tail = printed.all().decode(errors="replace")
-        return Ended(None if code is None or is_lost else int(said), tail, is_lost)
+        return _told(code, told.all().decode(), printed.all().decode(errors="replace"))
 
 
-def _keeper(argv: Sequence[str], cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe) -> Program:
+def _planned(walls: Walls, cwd: Path) -> dict[str, Any]:
+    for each in walls.fresh:
+        give(each)
+    return walls.plan(cwd)
+
+
+async def _ended(
+    keeper: Program, pipes: tuple[Pipe, Pipe], timeout: float, leash: socket.socket, ear: Ear | None
+) -> int | None:
+    if ear is None:
+        return await ended(keeper, pipes, timeout)
+    async with create_task_group() as opening:
+        opening.start_soon(_open, leash, ear)
+        code = await ended(keeper, pipes, timeout)
+        opening.cancel_scope.cancel()
+    return code
+
+
+async def _open(leash: socket.socket, ear: Ear) -> None:
+    """The socket is made by the keeper, because it has to be in the network that the program has."""
+    await wait_readable(leash)
+    _, numbers, _, _ = socket.recv_fds(leash, 1, 1)
+    for number in numbers:
+        ear.opened(socket.socket(fileno=number))
+
+
+def _told(code: int | None, said: str, tail: str) -> Ended:
+    if said.startswith("unbuilt "):
+        raise Unwalled(said.removeprefix("unbuilt "))
+    if code is None or not said:
+        return Ended(None, tail, is_lost=code is not None)
+    number, *met = said.split()
+    return Ended(int(number), tail, met=tuple(met))
+
+
+def _keeper(
+    argv: Sequence[str], plan: Mapping[str, Any], *, cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe
+) -> Program:
     """The process that keeps a program. Its arguments go before its text: what it keeps can read its command line,
     and finds nothing there."""
-    with source(f"import sys; sys.argv[1:] = {argv!r}\n".encode() + _KEEPER.read_bytes()) as text:
-        number = text if isinstance(text, int) else text.fileno()
+    with source(_text()) as text, ExitStack() as opened:
+        number = _number(text)
+        head = f"import marshal, os, sys; sys.argv[1:] = {list(argv)!r}; WALLS = {plan!r}\n"
+        head += f"exec(marshal.load(open({number}, 'rb')))\n"
+        main = _number(opened.enter_context(source(head.encode())))
         return Program(
-            [sys.executable, "-I", "-S", f"/proc/self/fd/{number}"],
+            [sys.executable, "-I", "-S", f"/proc/self/fd/{main}"],
             env=env,
             cwd=cwd,
             stdin=given,
             stdout=printed.into,
             stderr=printed.into,
-            pass_fds=(number, *map(int, argv[1:3])),
+            pass_fds=(main, number, *map(int, argv[1:3])),
         )
+
+
+def _number(given: Source) -> int:
+    return given if isinstance(given, int) else given.fileno()
+
+
+@cache
+def _text() -> bytes:
+    """Three modules in one, compiled already: this Python is also the one that runs it."""
+    whole = b"\n".join(each.read_bytes() for each in _KEEPER)
+    return marshal.dumps(compile(whole, "keeper", "exec", __future__.annotations.compiler_flag, dont_inherit=True))

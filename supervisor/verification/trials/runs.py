@@ -49,6 +49,9 @@ class Run:
     folder: Path
     #: what was imported from the user's own checkout in place of the one that is tried, in a sentence
     stray: str = ""
+    #: why its walls ended it, and what it did not get because of them, in sentences
+    stopped: str = ""
+    missed: str = ""
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -74,13 +77,16 @@ class Run:
 
     @property
     def why_not(self) -> str:
-        return self._failure or self._skip
+        said = self._failure or self._skip
+        return f"{said}; {self.missed}" if said and self.missed else said
 
     @property
     def _failure(self) -> str:
         code, report = self.ended.code, self.report
         if self.ended.is_lost:
             return "it killed the process that watches over it"
+        if self.stopped:
+            return self.stopped
         if code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit):
             return "it does not end in time"
         if report.session is None:

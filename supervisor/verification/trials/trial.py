@@ -10,9 +10,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -30,9 +31,11 @@ from supervisor.verification.trials.likeness import Places, Spoken, environment_
 from supervisor.verification.trials.preparing import Base, remove_bytecode, stamp_of
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
-from supervisor.verification.trials.running import run
+from supervisor.verification.trials.running import Ear, Ended, Unwalled, run, walls_lack
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.straying import stray_import
+from supervisor.verification.walls.sandbox import Sandbox, ended_for, give, mend, missed
+from supervisor.verification.walls.walls import Walls
 
 SETUP_SECONDS = 900.0
 #: after this much more than its own limit, a run is killed from outside
@@ -48,6 +51,7 @@ class Stage:
     env: Mapping[str, str]
     #: stays until the trial ends
     folder: Path
+    walls: Walls | None = None
 
 
 class Place(Protocol):
@@ -77,6 +81,7 @@ class Trial:
     folder: Path
     #: what is below `home` is there only while a run is under way
     places: Places
+    sandbox: Sandbox
     #: what was prepared, as it was then
     stamp: str = ""
     runs: list[Run] = field(default_factory=list)
@@ -95,16 +100,16 @@ class Trial:
         command = run_command(replace(profile, test_timeout_seconds=limit), *nodes, whole=whole)
         receiver = Receiver()
         spoken = Spoken(command, receiver.name)
-        async with self.stage(nodes, spoken, instruments) as stage, receiver.listening():
+        async with self.stage(nodes, spoken, instruments) as stage, receiver.listening() as ear:
             began = time.monotonic()
-            argv = ["sh", "-c", command]
-            ended = await run(argv, cwd=stage.checkout, env=stage.env, timeout=limit + GRACE_SECONDS)
+            ended = await run_in(stage, ["sh", "-c", command], limit + GRACE_SECONDS, ear)
             seconds = time.monotonic() - began
             report = await in_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
-        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray))
+        met = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met)}
+        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **met))
         return self.runs[-1]
 
     @asynccontextmanager
@@ -112,7 +117,7 @@ class Trial:
         self, nodes: tuple[str, ...] = (), spoken: Spoken | None = None, instruments: Instruments = PLAIN
     ) -> AsyncIterator[Stage]:
         """A fresh copy of what was prepared, in its place, one at a time."""
-        async with self._lock, _temporary(self.folder) as temporary:
+        async with self._lock, _temporary(self.folder) as (temporary, standing):
             places, folder = replace(self.places, temporary=temporary), self.folder / os.urandom(6).hex()
             try:
                 await in_thread(folder.mkdir)
@@ -122,34 +127,59 @@ class Trial:
                     env = await in_thread(_instrumented, env, folder, instruments)
                 if instruments.before is not None:
                     await in_thread(instruments.before, places.checkout)
-                yield Stage(places.checkout, env, folder)
+                    await self.give(places.home)
+                fresh = (folder, temporary)
+                walls = await in_thread(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)
+                yield Stage(places.checkout, env, folder, walls)
             finally:
                 await discard(places.home)
 
     async def set_up(self) -> None:
         """Once, before all runs: what it leaves, in the checkout and at home, each of them finds."""
-        setup = self.batch.profile.setup
-        async with _temporary(self.folder) as temporary:
+        profile, home, checkout = self.batch.profile, self.places.home, self.places.checkout
+        async with _temporary(self.folder) as (temporary, standing):
             env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
-            done = await run(["sh", "-c", setup], cwd=self.places.checkout, env=env, timeout=SETUP_SECONDS)
+            walls = partial(self.sandbox.walls, standing, (home, temporary), (temporary,), checkout, is_setup=True)
+            stage = Stage(checkout, env, self.folder, await in_thread(walls))
+            done = await run_in(stage, ["sh", "-c", profile.setup], SETUP_SECONDS)
         if done.code != 0:
             last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
-            raise Unready(f"its setup failed: {last or f'exit code {done.code}'}")
+            why = ended_for(done.met, profile) or f"{last or f'exit code {done.code}'}"
+            raise Unready("; ".join(filter(None, [f"its setup failed: {why}", missed(done.met)])))
+
+    async def give(self, place: Path) -> None:
+        """To who runs inside of the walls."""
+        if self.sandbox.is_on and await in_thread(place.is_dir):
+            await in_thread(give, place)
 
     @property
     def log(self) -> str:
-        return "\n".join(f"$ {run.command}\n{clean(run.ended.tail)}\n[{run.ended.code}]\n" for run in self.runs)
+        note = [f"{self.sandbox.note}\n"] if self.sandbox.note else []
+        return "\n".join(
+            [*note, *(f"$ {run.command}\n{clean(run.ended.tail)}\n[{run.ended.code}]\n" for run in self.runs)]
+        )
 
 
 class Unready(Exception):
-    """The setup of a checkout has failed."""
+    """The setup of a checkout has failed, or the walls around it."""
+
+
+async def run_in(
+    stage: Stage, argv: Sequence[str], timeout: float, ear: Ear | None = None, cwd: Path | None = None
+) -> Ended:
+    try:
+        where = cwd or stage.checkout
+        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear)
+    except Unwalled as unwalled:
+        raise Unready(f"the walls around it can't be built: {unwalled}") from None
 
 
 class Trials:
     """`<state_dir>/hosts` has one folder for each trial under way."""
 
     def __init__(self, store: GitStore, state_dir: Path) -> None:
-        self._store, self._folder = store, state_dir.absolute() / "hosts"
+        self._store, self._state_dir = store, state_dir.absolute()
+        self._folder = self._state_dir / "hosts"
         self._caches = Caches(state_dir.absolute() / "caches")
 
     async def forget(self) -> None:
@@ -162,12 +192,13 @@ class Trials:
     ) -> AsyncIterator[Trial]:
         """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready, GitFailed."""
         folder = self._folder / os.urandom(6).hex()
-        trial = Trial(batch, folder, Places.below(folder))
+        bare = self._store.bare(Path(batch.repo))
+        trial = Trial(batch, folder, Places.below(folder), await self._sandbox(batch, bare))
         try:
-            bare = self._store.bare(Path(batch.repo))
             base = await in_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
             await in_thread(_furnish, trial, base, replaced or {})
+            await trial.give(trial.places.home)
             if batch.profile.setup:
                 await self._set_up(trial, is_base=sha == batch.base and not replaced)
             await in_thread(remove_bytecode, trial.places.checkout, base)
@@ -177,9 +208,17 @@ class Trials:
         finally:
             await discard(folder)
 
+    async def _sandbox(self, batch: Batch, bare: Path) -> Sandbox:
+        wanted = batch.profile.sandbox
+        lacks = await walls_lack() if wanted != "off" else ""
+        if lacks and wanted == "require":
+            raise Unready(f"walls can't be built on this machine ({lacks}): {mend(lacks)}")
+        return Sandbox(batch, self._state_dir, bare / "objects", lacks)
+
     async def _set_up(self, trial: Trial, *, is_base: bool) -> None:
         home = trial.places.home
         await self._caches.give(trial.batch, home)
+        await trial.give(home / ".cache")
         await trial.set_up()
         if is_base:
             await self._caches.keep(trial.batch, home)
@@ -187,15 +226,20 @@ class Trials:
 
 
 @asynccontextmanager
-async def _temporary(folder: Path) -> AsyncIterator[Path]:
-    """A short path, because what is made in it may be a socket, whose path has little room."""
+async def _temporary(folder: Path) -> AsyncIterator[tuple[Path, Path]]:
+    """A short path, because what is made in it may be a socket, whose path has little room; and what stands at /tmp
+    inside of walls."""
     made = Path(tempfile.gettempdir()) / os.urandom(5).hex()
+    standing = folder / f"tmp-{made.name}"
     link = folder / f"temporary-{made.name}"  # what a daemon that is killed leaves is found by this
     link.symlink_to(made)
     made.mkdir(mode=0o700)
+    standing.mkdir()
+    standing.chmod(0o1777)
     try:
-        yield made
+        yield made, standing
     finally:
+        await discard(standing)
         await discard(made)
         link.unlink(missing_ok=True)
 

@@ -5,12 +5,12 @@ that fails; what it printed is recorded beneath the lines as they were read.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.trials.running import run
-from supervisor.verification.trials.trial import Trial
+from supervisor.verification.trials.trial import Trial, run_in
+from supervisor.verification.walls.sandbox import ended_for
 
 MAX_COMMAND = 300
 _READ = """\
@@ -27,10 +27,14 @@ class Execution:
     #: the command that failed
     failed: str
     output: str
+    #: why its walls ended it
+    stopped: str = ""
 
     @property
     def why_not(self) -> str:
         """Why the block can't be kept; "" if it can."""
+        if self.stopped:
+            return self.stopped
         if self.exit_code is None:
             return "it does not end in time"
         return f"`{self.failed or 'bash'}` fails: exit code {self.exit_code}" if self.exit_code else ""
@@ -51,8 +55,9 @@ async def execute(trial: Trial, block: str) -> Execution:
             "FAILED_COMMAND": str(failed),
         }
         limit = trial.batch.profile.test_timeout_seconds
-        ended = await run(["bash", "--norc", "-c", _READ], cwd=desk, env=env, timeout=limit)
-        return Execution(ended.code, _command(failed) if ended.code else "", clean(ended.tail))
+        ended = await run_in(replace(stage, env=env), ["bash", "--norc", "-c", _READ], limit, cwd=desk)
+        stopped = ended_for(ended.met, trial.batch.profile)
+        return Execution(ended.code, _command(failed) if ended.code else "", clean(ended.tail), stopped)
 
 
 def _command(file: Path) -> str:

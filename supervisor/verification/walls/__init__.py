@@ -1,0 +1,1 @@
+"""Walls around what agents wrote, when it runs on this machine."""

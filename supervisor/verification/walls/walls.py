@@ -1,0 +1,168 @@
+"""What a program of an agent's sees of this machine, and what it may take: a list of mounts, and limits.
+
+The list begins with nothing. It names the system's folders, the tool chain and what the profile allows (readable),
+and the places of one run (writable). So whatever else there is (homes, the daemon's state, its socket, other
+checkouts) does not have to be known to be out of sight. `enclosing` mounts it.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from supervisor import paths
+from supervisor.verification.walls.toolchain import SYSTEM
+
+type Mount = tuple[str, str, str, str]
+
+MEGABYTE = 2**20
+#: root's programs are this user on the host, who owns nothing there
+NOBODY = 65534
+#: no route leads there, so that who looks up a name hears at once that there is no network
+_NO_NAMES = "nameserver 192.0.2.1\n"
+_RESOLVER = Path("/etc/resolv.conf")
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    #: bytes; 0: half of the machine's memory
+    memory: int = 0
+    #: threads count as well
+    processes: int = 2048
+    #: bytes
+    disk: int = 8192 * MEGABYTE
+
+    @property
+    def memory_here(self) -> int:
+        return self.memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    #: stands at /tmp and /var/tmp
+    temporary: Path
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    #: never seen, even where something around it is
+    private: tuple[Path, ...] = ()
+    #: a folder of the user's, and what is shown in its place
+    shown: tuple[Path, Path] | None = None
+    #: what the daemon has made for this run, in which all belongs to the program
+    fresh: tuple[Path, ...] = ()
+    network: bool = False
+    limits: Limits = Limits()
+
+    def plan(self, cwd: Path) -> dict[str, Any]:
+        """For the keeper. Blocking."""
+        places = ["/tmp", *(str(each) for each in self.writable if each.is_dir())]
+        limits = {
+            "memory": self.limits.memory_here,
+            "processes": self.limits.processes,
+            "disk": self.limits.disk,
+            "places": places,
+            "has_own_network": not self.network,
+        }
+        return {
+            "network": self.network,
+            "mounts": _needed(self._mounts()),
+            "limits": limits,
+            "outer": outer_user(),
+            "cwd": str(cwd),
+        }
+
+    def _mounts(self) -> dict[str, Mount]:
+        """By their place; what comes later stands for what came before."""
+        mounts = [*_system(), *self._runtime(), *_resolver(self.network)]
+        mounts += [("hidden", "", str(each), "mode=755,size=1m") for each in self.private if _is_there(each)]
+        mounts += [("readable", str(each.resolve()), str(each), "") for each in self.readable if _is_there(each)]
+        mounts += self._shown()
+        mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]
+        mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if _is_there(each)]
+        return {mount[2]: mount for mount in mounts}
+
+    def _runtime(self) -> Iterator[Mount]:
+        user, shared = outer_user(), self.limits.memory_here // 2
+        yield "tmpfs", "", "/dev/shm", f"mode=1777,size={shared}"
+        if (folder := os.environ.get("XDG_RUNTIME_DIR", "")).startswith("/"):
+            yield "tmpfs", "", folder, f"mode=700,size=16m,uid={user}"
+
+    def _shown(self) -> Iterator[Mount]:
+        """Of the folder's entries those that no tool lies in."""
+        if self.shown is None or self.shown[0] in self.readable:
+            return
+        place, source = self.shown
+        yield "closed", "", str(place), "mode=755,size=1m"
+        with os.scandir(source) as entries:
+            for each in entries:
+                target = place / each.name
+                holds_tools = any(tool.is_relative_to(target) for tool in self.readable)
+                if each.name != ".git" and not each.is_symlink() and not holds_tools:
+                    yield "readable", each.path, str(target), ""
+
+
+def _is_there(place: Path) -> bool:
+    """For us; what we can't see, nobody in there is shown."""
+    return os.access(place, os.F_OK)
+
+
+def outer_user() -> int:
+    """Who the program is on the host."""
+    user = os.getuid()
+    return NOBODY if user == 0 and _is_mapped(NOBODY) else user
+
+
+def _is_mapped(user: int) -> bool:
+    spans = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    return any(first <= user < first + count for first, _, count in spans)
+
+
+def own_places(state_dir: Path) -> tuple[Path, ...]:
+    """What is the daemon's, its user's, or somebody else's for a while."""
+    home = Path.home()
+    credentials = paths.credentials_directory()
+    found = (home, home / ".local", state_dir, paths.config_file().parent, paths.socket().parent, credentials)
+    return (*(each for each in found if each is not None), Path(tempfile.gettempdir()))
+
+
+def _system() -> Iterator[Mount]:
+    for place in SYSTEM:
+        if place.is_symlink():
+            yield "link", str(place.readlink()), str(place), ""
+        elif place.exists():
+            yield "readable", str(place), str(place), ""
+    yield "proc", "", "/proc", ""
+    yield "closed", "", "/dev", "mode=755,size=64k"
+    yield "devpts", "", "/dev/pts", "newinstance,ptmxmode=0666,mode=620"
+    yield from (("device", f"/dev/{each}", f"/dev/{each}", "") for each in _DEVICES)
+    yield from (("link", target, f"/dev/{name}", "") for name, target in _LINKS.items())
+    yield "closed", "", "/run", "mode=755,size=1m"
+    yield "link", "/run", "/var/run", ""
+
+
+def _resolver(network: bool) -> Iterator[Mount]:
+    real = _RESOLVER.resolve()
+    if not network:
+        yield "text", _NO_NAMES, str(real), ""
+    elif real.exists():
+        yield "readable", str(real), str(real), ""
+
+
+def _needed(mounts: dict[str, Mount]) -> list[Mount]:
+    """From the outside to the inside, without those that are seen as they are already, or that hide nothing."""
+    kept: list[Mount] = []
+    around: list[Mount] = []
+    for place in sorted(mounts, key=lambda each: each.split("/")):
+        mount = mounts[place]
+        while around and not f"{place}/".startswith(f"{around[-1][2]}/"):
+            around.pop()
+        is_seen = bool(around) and around[-1][0] == "readable" and around[-1][1] == around[-1][2]
+        hides_nothing = mount[0] == "hidden" and not is_seen
+        changes_nothing = mount[0] == "readable" and mount[1] == mount[2] and is_seen
+        if not hides_nothing and not changes_nothing:
+            kept.append(mount)
+            around.append(mount)
+    return kept
