@@ -37,11 +37,15 @@ _PROC_FLAGS = 2 | 4 | 8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
 #: a program that only its own user may end, such as one of root's, is waited for so long
 _GIVE_UP_SECONDS = 30.0
 
+#: whoever launches agents goes first
+_NICE = 5
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
     means, control, report, hears, *argv = sys.argv[1:]
+    os.nice(_NICE)
     for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- this text is in one of them
         if int(each) > 2:
             _libc.fcntl(int(each), _SETFD, _CLOEXEC)
