@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 
+def file_of(node: str) -> str:
+    return node.partition("::")[0]
+
+
 def function_of(node: str) -> str:
     """A node id without its parameters."""
     path, sep, inside = node.partition("::")

@@ -11,15 +11,15 @@ from anyio import Lock
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence
 from supervisor.model.job import Job
-from supervisor.model.node import cases_of, function_of
+from supervisor.model.node import cases_of, file_of, function_of
 from supervisor.model.verdict import Verification
 from supervisor.publication.rules.outcome import clean
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.asking import Claim, Findings, ask_all, certain
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.together.sharing import own, unsound
-from supervisor.verification.trials.runs import Run
+from supervisor.verification.together.sharing import GOING_ON, own, unsound
+from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Place, Trials, Unready
 from supervisor.verification.works import Changes
 
@@ -52,7 +52,8 @@ class Baselines:
             return
         try:
             async with self._trials.trial(batch, batch.base, f"{batch.id}-base-{os.urandom(4).hex()}") as trial:
-                ran = await trial.run(*files, times=sum(tests_in(batch, test) for test in files.values()))
+                times = sum(tests_in(batch, test) for test in files.values())
+                ran = await trial.run(*files, times=times, instruments=Instruments(args=GOING_ON))
                 if not unsound(ran, list(files)):
                     for file in files:
                         self._known[batch.id, file] = await in_thread(own, ran, (file,), len(files))
@@ -67,10 +68,6 @@ class Baselines:
                 return ran if ran.session else None
         except Unready:
             return None
-
-
-def file_of(test: str) -> str:
-    return test.partition("::")[0]
 
 
 def tests_in(batch: Batch, test: str) -> int:

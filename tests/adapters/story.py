@@ -120,6 +120,14 @@ def _published_and_verified(story: Story, batch: str, job: int) -> None:
     story.attempt(ev.AgentReleased, batch, job)
 
 
+def _cancelled_while_it_is_verified(story: Story, batch: str, job: int) -> None:
+    story.attempt(ev.WorkPublished, batch, job)
+    story.attempt(ev.WorkCollected, batch, job, claim="fixed", head=HEAD, commits=1)
+    story.attempt(ev.WorkPutBack, batch, job, detail="it \x1b[31mfails")
+    story.job(ev.JobCancelled, batch, job, author="ana")
+    story.attempt(ev.AgentReleased, batch, job)
+
+
 def _vanished_then_refused(story: Story, batch: str, job: int) -> None:
     story.attempt(ev.AgentVanished, batch, job, detail="its window is gone")
     _rescued(story, batch, job)
@@ -155,7 +163,7 @@ def _integrated(story: Story, batch: str, ledger: dict[int, LedgerRow]) -> None:
 
 def _a_batch_that_needs_attention(story: Story) -> None:
     """Asked, quiet, told, hindered, stalled; and at the end an integrator that is found to have made nothing."""
-    batch, tests = "fourth", tuple(f"tests/test_b.py::test_{n}" for n in (1, 2, 3))
+    batch, tests = "fourth", tuple(f"tests/test_b.py::test_{n}" for n in (1, 2, 3, 4))
     story.batch(
         ev.BatchSubmitted,
         batch,
@@ -164,7 +172,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
         tests=tests,
         profile=Profile(retries=0, job_timeout_seconds=9e4),
     )
-    for job in (1, 2, 3):
+    for job in (1, 2, 3, 4):
         story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
     story.attempt(ev.UsageCounted, batch, 1, input=1200, output=80, cached=30_000, tool_calls=3, model="some-model")
     story.attempt(ev.JobParked, batch, 1, question="may I?")
@@ -174,6 +182,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.attempt(ev.AgentNudged, batch, 1)
     story.attempt(ev.AgentStirred, batch, 1)
     _published_and_verified(story, batch, 1)
+    _cancelled_while_it_is_verified(story, batch, 4)
     story.batch(ev.PartialWanted, batch, author="ana")
     story.batch(ev.PartialFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
     story.later(5)
@@ -192,7 +201,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.attempt(ev.LaunchSucceeded, batch, 0, host_id="host-1")
     story.attempt(ev.AgentVanished, batch, 0, detail="its window is gone")
     _rescued(story, batch, 0)
-    story.batch(ev.IntegrationEnded, batch, number=2, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3)})
+    story.batch(ev.IntegrationEnded, batch, number=2, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3, 4)})
 
 
 def _a_batch_that_is_cancelled(story: Story) -> None:

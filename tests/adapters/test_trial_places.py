@@ -229,7 +229,7 @@ async def test_instruments_gather_what_a_plain_run_does_not(tmp_path: Path) -> N
     def before(checkout: Path) -> None:
         (checkout / "app.py").write_text(FIXED)
 
-    instruments = Instruments({"gathering": plugin}, {"EXTRA": "more"}, before)
+    instruments = Instruments({"gathering": plugin}, {"EXTRA": "more"}, before=before)
     async with arena(tmp_path) as here, here.trial() as trial:
         plain = await trial.run(DOUBLE)
         gathering = await trial.run(DOUBLE, instruments=instruments)

@@ -18,16 +18,16 @@ import anyio
 
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
-from supervisor.model.node import function_of
+from supervisor.model.node import file_of, function_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
 from supervisor.verification.evidence.inquiry import REACHING, source
-from supervisor.verification.hearing import Baselines, Hearing, file_of, tests_in
+from supervisor.verification.hearing import Baselines, Hearing, tests_in
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.together.composing import Composed, NoTree, compose
 from supervisor.verification.together.reaching import read_notes
-from supervisor.verification.together.sharing import Rounds, Share, Unsound, unsound
+from supervisor.verification.together.sharing import GOING_ON, Rounds, Share, Unsound, uncollected, unsound
 from supervisor.verification.together.tree import Tree
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Place, Trial, Trials, Unready
@@ -90,7 +90,10 @@ class CommonRuns:
             missing, entangled = tree.missing(), tree.entangled()
             self._put_back(_of(claims, missing), PutBack(CONFLICTS, len(claims)))
             self._put_back(_of(claims, entangled), PutBack(MEETS))
-            gone = missing | entangled
+            broken = uncollected(watched)
+            unread = {each.job.number for each in claims if file_of(each.job.test) in broken}
+            self._put_back(_of(claims, unread), PutBack("its file can't be collected"))
+            gone = missing | entangled | unread
             left = [each for each in claims if each.job.number not in gone]
             if len(left) > 1 and tree.is_free_of([each.job.number for each in left], gone):
                 limit = (SLOWER * watched.seconds + AND_SECONDS) / self._batch.profile.test_timeout_seconds
@@ -110,7 +113,7 @@ class CommonRuns:
             usual += before.seconds if before is not None else self._batch.profile.test_timeout_seconds
         most = 1 + (SLOWER * usual + AND_SECONDS) / self._batch.profile.test_timeout_seconds
         times = min(most, sum(tests_in(self._batch, test) for test in files.values()))
-        run = await trial.run(*files, times=times, instruments=Instruments(plugins=WATCHING))
+        run = await trial.run(*files, times=times, instruments=Instruments(plugins=WATCHING, args=GOING_ON))
         if why := unsound(run, list(files)):
             raise Unsound(why, len(claims))
         return run

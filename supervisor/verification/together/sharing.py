@@ -15,7 +15,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path, PurePosixPath
 
-from supervisor.model.node import cases_of
+from supervisor.model.node import cases_of, file_of
 from supervisor.tasks import Promise
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Content, Contents, put
@@ -27,6 +27,8 @@ from supervisor.verification.trials.likeness import Places
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial
 
+#: who can't be collected keeps nobody else from running
+GOING_ON = ("--continue-on-collection-errors",)
 #: the plugin that notes what is reached
 REACHING = "_reaching_probe"
 
@@ -107,7 +109,7 @@ class Asked:
     @property
     def is_otherwise(self) -> bool:
         """Whether its test is not the one that was watched."""
-        files = {node.partition("::")[0] for node in self.nodes}
+        files = {file_of(node) for node in self.nodes}
         return bool(files & (self.instruments.contents or {}).keys())
 
     @property
@@ -215,9 +217,14 @@ class Rounds:
         run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
             return [(asked[0], run)]
-        if why := unsound(run, nodes):
-            raise Unsound(why, len(asked))
+        if why := unsound(run, nodes) or (uncollected(run) and run.why_not):
+            if together.instruments.are_none:
+                raise Unsound(why, len(asked))
+            return [(each, await self._alone(each)) for each in asked]
         return [(each, await in_thread(_heard, each, run, len(asked))) for each in asked]
+
+    async def _alone(self, asked: Asked) -> Run:
+        return await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.instruments)
 
 
 def _touched(asked: Asked) -> dict[str, Touch]:
@@ -243,22 +250,29 @@ def unsound(run: Run, nodes: Sequence[str]) -> str:
     report, session, code = run.report, run.session, run.ended.code
     if run.stopped:
         return run.stopped
-    has_failed = any(case.result == "failed" for case in run.cases.values())
+    missing = uncollected(run)
+    has_failed = bool(missing) or any(case.result == "failed" for case in run.cases.values())
     if run.ended.is_lost or session is None or session.exitstatus is None:
         return "their common run ended before its time"
-    if run.stray or report.is_forged or report.uncollected or report.left_out:
+    if run.stray or report.is_forged or report.left_out:
         return run.why_not
     if code != session.exitstatus or code != int(has_failed):
         return f"their common run ended with {code}"
-    missing = next((node for node in nodes if not cases_of(run.cases, node)), "")
-    return f"{missing} was not run" if missing else ""
+    unrun = [node for node in nodes if file_of(node) not in missing and not cases_of(run.cases, node)]
+    return f"{unrun[0]} was not run" if unrun else ""
+
+
+def uncollected(run: Run) -> frozenset[str]:
+    """The files that could not be collected."""
+    return frozenset(file_of(each.partition(": ")[0]) for each in run.report.uncollected)
 
 
 def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
     """A sound run as one of the claims would have seen it. Blocking."""
     assert run.session is not None
     cases = {name: case for node in nodes for name, case in cases_of(run.cases, node).items()}
-    code = int(any(case.result == "failed" for case in cases.values()))
+    unread = tuple(each for each in run.report.uncollected if file_of(each.partition(": ")[0]) in map(file_of, nodes))
+    code = int(bool(unread) or any(case.result == "failed" for case in cases.values()))
     session = replace(run.session, exitstatus=code, conftests=_conftests(run, nodes), args=nodes)
     if not session.inipath:
         session = replace(session, rootdir="")  # without settings, it depends on what else is run
@@ -267,7 +281,7 @@ def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
     return replace(
         run,
         ended=replace(run.ended, code=code),
-        report=replace(run.report, cases=cases, session=session),
+        report=replace(run.report, cases=cases, session=session, uncollected=unread),
         asked=nodes,
         seconds=run.seconds / parts,
         folder=folder,
@@ -278,5 +292,5 @@ def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
 def _conftests(run: Run, nodes: tuple[str, ...]) -> tuple[str, ...]:
     """Of the folders that these tests are in."""
     assert run.session is not None
-    folders = {parent for node in nodes for parent in PurePosixPath(node.partition("::")[0]).parents}
+    folders = {parent for node in nodes for parent in PurePosixPath(file_of(node)).parents}
     return tuple(each for each in run.session.conftests if PurePosixPath(each).parent in folders)

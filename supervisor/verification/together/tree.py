@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from supervisor.model.node import cases_of, function_of
+from supervisor.model.node import cases_of, file_of, function_of
 from supervisor.verification.evidence.contents import Contents, contents
 from supervisor.verification.together.composing import Composed
 from supervisor.verification.together.reaching import Reached, notices, reached_by
@@ -51,7 +51,7 @@ class Tree:
         return {
             claim
             for claim, paths in self._left_out.items()
-            if paths and notices(reached_by(self._notes, [_file(self._tests[claim])]), dict.fromkeys(paths, _WHOLE))
+            if paths and notices(reached_by(self._notes, [file_of(self._tests[claim])]), dict.fromkeys(paths, _WHOLE))
         }
 
     def entangled(self) -> set[int]:
@@ -76,7 +76,7 @@ class Tree:
 
     def _notices(self, claim: int, other: int) -> bool:
         """By its test, or by the rest of its file, the other's own test left out."""
-        file = cases_of(self._notes, _file(self._tests[claim])).keys()
+        file = cases_of(self._notes, file_of(self._tests[claim])).keys()
         rest = file - cases_of(self._notes, self._tests[other]).keys()
         return notices(reached_by(self._notes, (self._tests[claim], *sorted(rest))), self._changes[other])
 
@@ -85,7 +85,3 @@ class Tree:
         own = [path for path in paths if path not in self._left_out.get(claim, frozenset())]
         before, then, now = contents(self._bare, self._base, own), contents(self._bare, head, own), self.now(own)
         return {path: moved(touch(path, before[path], then[path]), then[path], now[path]) for path in own}
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]

@@ -22,6 +22,8 @@ class Instruments:
     #: `SUPERVISOR_EVIDENCE` names, which is the run's `folder`
     plugins: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    #: more arguments for pytest
+    args: tuple[str, ...] = ()
     #: called in a thread with the fresh checkout
     before: Callable[[Path], None] | None = None
     #: the files that it puts there; None: it is not known which
@@ -29,7 +31,7 @@ class Instruments:
 
     @property
     def are_none(self) -> bool:
-        return not self.plugins and not self.env and self.before is None
+        return not self.plugins and not self.env and not self.args and self.before is None
 
 
 PLAIN = Instruments()

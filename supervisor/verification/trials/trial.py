@@ -97,7 +97,8 @@ class Trial:
         profile = self.batch.profile
         limit = profile.test_timeout_seconds * times
         whole = all("::" not in node and node not in self.batch.tests for node in nodes)
-        command = run_command(replace(profile, test_timeout_seconds=limit), *nodes, whole=whole)
+        asked = replace(profile, test_timeout_seconds=limit, pytest_args=(*instruments.args, *profile.pytest_args))
+        command = run_command(asked, *nodes, whole=whole)
         receiver = Receiver()
         spoken = Spoken(command, receiver.name)
         async with self.stage(nodes, spoken, instruments) as stage, receiver.listening() as ear:
