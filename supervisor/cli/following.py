@@ -110,6 +110,8 @@ def _picture(batch: dict[str, Any], pools: list[dict[str, Any]], pace: Pace, eve
         f"slots    {', '.join(f'{pool["name"]} {pool["busy"]}/{pool["slots"]}' for pool in pools)}",
         f"pace     {_pace(batch, pace, total - over)}",
     ]
+    if claims := looking.claims(batch):
+        facts.insert(3, f"verify   {claims}")
     wanted = [f"! {printing.clean(entry['message'])}" for entry in batch["attention"]]
     lines = [*facts, *wanted, "", *(printing.event_line(event) for event in events)]
     return Group(head, *(Text(line, no_wrap=True, overflow="ellipsis") for line in lines))

@@ -37,6 +37,8 @@ def batch_text(batch: dict[str, Any]) -> str:
     ]
     if batch.get("stopped"):
         rows[0] += f", stopped: {printing.paint(batch['stopped'], 'yellow')}"
+    if verified := claims(batch):
+        rows.append(f"  verify      {verified}")
     if batch["finished_at"]:
         rows.append(f"  ledger      {printing.counts(batch['ledger'])}")
     if batch["branch"]:
@@ -48,6 +50,15 @@ def batch_text(batch: dict[str, Any]) -> str:
     rows += [f"  problem     {printing.clean(problem)}" for problem in batch.get("problems", ())]
     rows += [f"  attention   {printing.clean(entry['message'])}" for entry in batch["attention"]]
     return "\n".join(rows)
+
+
+def claims(batch: dict[str, Any]) -> str:
+    """What waits to be verified, and for what; "" for nothing."""
+    verify = batch.get("verify") or {"waiting": 0, "running": 0}  # absent from a batch that an older version sealed
+    if not verify["waiting"]:
+        return f"claims: {verify['running']} in hand" if verify["running"] else ""
+    slots = "the verify slot" if verify["slots"] == 1 else f"one of {verify['slots']} verify slots"
+    return f"claims: {verify['running']} in hand, {verify['waiting']} waiting for {slots}"
 
 
 def _queue_text(data: dict[str, Any]) -> str:

@@ -92,6 +92,8 @@ class Hearing:
     baselines: Baselines
     #: whether its runs are also those of other claims
     is_shared: bool = False
+    #: where they are: whether it passed in a run of its own; None: it had none
+    passes_alone: bool | None = None
     #: what policy can't be certain of
     doubted: tuple[Doubt, ...] = ()
     #: plain runs of its test
@@ -127,7 +129,7 @@ class Hearing:
     @property
     def evidence(self) -> Evidence:
         together = None if self.after is None else _all_passed(self.after, self.job.test)
-        alone = None if self.is_shared else bool(self.runs) and self.passed == len(self.runs)
+        alone = self.passes_alone if self.is_shared else bool(self.runs) and self.passed == len(self.runs)
         return replace(self.findings.evidence, runs=len(self.trial.runs), alone=alone, together=together)
 
 

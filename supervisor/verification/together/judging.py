@@ -10,12 +10,14 @@ A claim is settled if its hearing verifies it and leaves nothing in doubt. All o
 own runs were red or doubtful, and in half as large a group where a run settled nothing for anybody.
 """
 
+import secrets
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
+from supervisor.errors import DeviceFailed
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
 from supervisor.model.node import file_of, function_of
@@ -38,6 +40,8 @@ from supervisor.verification.works import Changes
 MOST_TREES = 3
 #: a run may take so many times as long as the first one, and so much more
 SLOWER, AND_SECONDS = 5.0, 10.0
+#: one claim of so many is run alone as well, by chance: whoever can tell that it is tried with others is found out
+AUDITED = 8
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
 WATCHING = {**REACHING, "_telling_probe": source("telling")}
@@ -132,7 +136,7 @@ class CommonRuns:
             self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
         )
         try:
-            self._settled[job.number] = await _settled(hearing, tree.tests)
+            self._settled[job.number] = await _settled(hearing, share, tree.tests)
         finally:
             await rounds.leave()
             await surely(self._keep_log, self._batch, claim.job, share)
@@ -145,15 +149,22 @@ def _of(claims: Sequence[Claimed], numbers: Set[int]) -> list[Claimed]:
     return [each for each in claims if each.job.number in numbers]
 
 
-async def _settled(hearing: Hearing, tests: Set[str]) -> Verdict | PutBack:
+async def _settled(hearing: Hearing, share: Share, tests: Set[str]) -> Verdict | PutBack:
     """Among those of other claims a test may fail that is not this one's to answer for."""
     try:
         rejection = await hearing.rejection()
     except Unsound as unsettled:
         return PutBack(str(unsettled), max(1, unsettled.claims // 2))
+    except (Unready, DeviceFailed) as failed:
+        return PutBack(str(failed))
     if rejection is not None:
         is_others = bool(hearing.broken) and {function_of(each) for each in hearing.broken} <= tests
         return PutBack(rejection.reason, max(1, len(tests) // 2) if is_others else 1)
     if hearing.findings.doubts:
         return PutBack(f"in doubt: {hearing.findings.doubts[0]}")
+    if secrets.randbelow(AUDITED) == 0:
+        alone = await share.run_alone(hearing.job.test, hearing.batch.cases_of(hearing.job.number))
+        if not alone.passed:
+            return PutBack(f"it passes together with others, and not alone: {alone.why_not}")
+        hearing.passes_alone = True
     return verified(hearing)

@@ -70,9 +70,14 @@ class Share:
         return self.rounds.trial.log
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
-        run = await self.rounds.ask(Asked(self, nodes, times, instruments))
-        self.runs.append(run)
-        return run
+        return await self._asked(Asked(self, nodes, times, instruments))
+
+    async def run_alone(self, node: str, times: float) -> Run:
+        return await self._asked(Asked(self, (node,), times, PLAIN, is_alone=True))
+
+    async def _asked(self, asked: "Asked") -> Run:
+        self.runs.append(await self.rounds.ask(asked))
+        return self.runs[-1]
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +86,7 @@ class Asked:
     nodes: tuple[str, ...]
     times: float
     instruments: Instruments
+    is_alone: bool = False
     answer: Promise[Run] = field(default_factory=Promise)
     touched: Mapping[str, Touch] = field(default_factory=dict)
 
@@ -88,7 +94,7 @@ class Asked:
         """Neither of them can notice what the other one changes."""
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
-        if not is_alike or mine.contents is None or its.contents is None:
+        if self.is_alone or other.is_alone or not is_alike or mine.contents is None or its.contents is None:
             return False
         same = {
             path for path in mine.contents.keys() & its.contents.keys() if mine.contents[path] == its.contents[path]

@@ -1,0 +1,41 @@
+"""`status` says how many claims are verified, and how many wait for a slot."""
+
+from supervisor.cli.looking import _queue_text, batch_text
+from supervisor.model import event as ev
+from supervisor.model.effect import Collect, Launch, Verify
+from supervisor.observe.snapshot import queue, status, verifying
+from tests.flow.world import World
+
+
+def waiting() -> World:
+    """Three claims wait for the slot of a fourth, and a job for an agent."""
+    world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
+    for job in (1, 2, 3, 4):
+        world.publish(job)
+    return world.do(Collect)
+
+
+def test_claims_that_wait_are_counted() -> None:
+    world = waiting()
+    data = queue(world.state, world.now)
+    assert data["verify"] == {"slots": 1, "busy": 1, "claims": 1, "waiting": 3}
+    assert data["batches"][0]["verify"] == {"waiting": 3, "running": 1, "slots": 1}
+    assert "claims: 1 in hand, 3 waiting for a slot" in _queue_text(data)
+
+
+def test_a_batch_says_what_its_claims_wait_for() -> None:
+    world = waiting()
+    batch = status(world.state.batches["b"], world.now, verifying(world.state))["batch"]
+    assert "claims: 1 in hand, 3 waiting for the verify slot" in batch_text(batch)
+
+
+def test_where_nothing_is_verified_nothing_is_said() -> None:
+    world = World(local=4).submit(tests=2).do(Launch)
+    data = queue(world.state, world.now)
+    assert "(verify)" not in _queue_text(data)
+    assert "verify" not in batch_text(data["batches"][0])
+
+
+def test_a_group_counts_its_claims() -> None:
+    world = waiting().do(Verify)
+    assert queue(world.state, world.now)["verify"] == {"slots": 1, "busy": 1, "claims": 3, "waiting": 0}
