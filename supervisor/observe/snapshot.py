@@ -256,6 +256,8 @@ def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
         "provider": pool.provider,
         "slots": pool.slots,
         "busy": pool.busy,
+        # shared by all pools of this machine, where all claims are verified
+        "verify_slots": state.verifying.slots if pool.provider == "local" else 0,
         "lingering": pool.lingering,
         "resting": pool.resting,
         "hosts": sorted(pool.members),

@@ -19,6 +19,7 @@ def test_claims_that_wait_are_counted() -> None:
     world = waiting()
     data = queue(world.state, world.now)
     assert data["verify"] == {"slots": 1, "busy": 1, "claims": 1, "waiting": 3}
+    assert data["pools"][0]["verify_slots"] == 1
     assert data["batches"][0]["verify"] == {"waiting": 3, "running": 1, "slots": 1}
     assert "claims: 1 in hand, 3 waiting for a slot" in _queue_text(data)
 
