@@ -128,6 +128,16 @@ async def test_who_needs_what_another_test_leaves_is_put_back(tmp_path: Path, le
     assert isinstance(found.get(3), Verdict)
 
 
+async def test_who_passes_only_alone_is_verified_alone(tmp_path: Path) -> None:
+    """That another test of another file leaves something behind is not its fault."""
+    made = await generate(tmp_path, of_kinds(*["improved"] * 3), 3, profile=replace(PROFILE, evidence_factor=0))
+    rework(made, *edited(1, 3, "import os; os.environ['LEFT'] = '1'"), made.batch.base)
+    rework(made, *edited(2, 3, "import os; assert 'LEFT' not in os.environ"), made.batch.base)
+    found = await settle(await judge_of(tmp_path), made)
+    assert found.put_back.keys() >= {2}
+    check(made, found)
+
+
 async def test_who_changes_what_is_imported_is_put_back(tmp_path: Path) -> None:
     """All tests are collected before the first is run: what a module does there, it does to all of them."""
     sly = "\n\nimport tool.part_2\ntool.part_2.f_2 = lambda number: number * 2\n"

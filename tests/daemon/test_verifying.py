@@ -1,0 +1,118 @@
+"""Verifications as the shell performs them: groups, what they put back, and those that nobody waits for any more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+
+from supervisor.daemon.perform import Performer
+from supervisor.errors import GitFailed
+from supervisor.model import event as ev
+from supervisor.model.attempt import AttemptKey
+from supervisor.model.batch import Batch
+from supervisor.model.effect import Abandon, Collect, Launch, Verify
+from supervisor.model.job import Job
+from supervisor.model.verdict import Verdict
+from supervisor.ports import PutBack
+from supervisor.tasks import beside
+from tests.flow.world import World
+
+
+@dataclass
+class Judging:
+    """The `Judge` port: takes its time, or fails."""
+
+    trouble: Exception | None = None
+    has_begun: anyio.Event = field(default_factory=anyio.Event)
+    may_end: anyio.Event = field(default_factory=anyio.Event)
+    was_cancelled: bool = False
+
+    async def verify(self, batch: Batch, job: Job) -> Verdict:
+        self.has_begun.set()
+        try:
+            await self.may_end.wait()
+        except anyio.get_cancelled_exc_class():
+            self.was_cancelled = True
+            raise
+        if self.trouble is not None:
+            raise self.trouble
+        return Verdict("fixed", verification="verified")
+
+    async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+        verdicts = {job.number: await self.verify(batch, job) for job in jobs}
+        return {**verdicts, jobs[-1].number: PutBack("red")}
+
+
+class Stage:
+    """Three claims wait for the slot of a fourth."""
+
+    def __init__(self, trouble: Exception | None = None) -> None:
+        self.world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
+        for job in (1, 2, 3, 4):
+            self.world.publish(job)
+        self.world.do(Collect)
+        self.judge = Judging(trouble)
+        others = ("agents", "orders", "collector", "integrator", "logs", "clearing")
+        nothing: dict[str, Any] = dict.fromkeys(others)
+        self.performer = Performer(judge=self.judge, tell=self.world.hear, clock=lambda: self.world.now, **nothing)
+
+    async def perform(self) -> ev.Event | None:
+        """The verification that is asked for."""
+        [effect] = self.world.pending(Verify)
+        doing = self.performer.doing(self.world.state, effect)
+        assert doing is not None
+        came = await doing()
+        if came is not None:
+            self.world.answer(effect, came)
+        return came
+
+
+async def test_each_claim_of_a_group_has_its_own_event() -> None:
+    stage = Stage()
+    stage.judge.may_end.set()
+    await stage.perform()
+    await stage.perform()
+    assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 2, 3]
+    assert [(event.job, event.most) for event in stage.world.told(ev.WorkPutBack)] == [(4, 1)]
+
+
+async def test_a_group_whose_device_fails_is_tried_one_by_one() -> None:
+    stage = Stage()
+    stage.judge.may_end.set()
+    await stage.perform()
+    stage.judge.trouble = GitFailed("the disk is full")
+    await stage.perform()
+    assert {(event.job, event.most) for event in stage.world.told(ev.WorkPutBack)} == {(2, 1), (3, 1), (4, 1)}
+    await stage.perform()
+    [failed] = [event for event in stage.world.told(ev.WorkVerified) if event.job == 2]
+    assert (failed.outcome, failed.reason) == ("failed", "the disk is full")
+
+
+async def test_a_verification_that_nobody_waits_for_ends_at_once() -> None:
+    stage = Stage()
+    came: list[ev.Event | None] = []
+
+    async def perform() -> None:
+        came.append(await stage.perform())
+
+    with anyio.fail_after(10):
+        async with beside() as tasks:
+            tasks.start_soon(perform)
+            await stage.judge.has_begun.wait()
+            assert stage.performer.doing(stage.world.state, abandoned(1)) is None
+            while not came:
+                await anyio.lowlevel.checkpoint()
+    assert came == [None]
+    assert stage.judge.was_cancelled
+
+
+async def test_what_has_ended_is_abandoned_in_silence() -> None:
+    stage = Stage()
+    assert stage.performer.doing(stage.world.state, abandoned(1)) is None
+
+
+def abandoned(job: int) -> Abandon:
+    key = AttemptKey("b", job, 1)
+    return Abandon(ev.VerifyAbandoned(0, *key), key)
