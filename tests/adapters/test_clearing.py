@@ -26,7 +26,7 @@ from supervisor.ports import (
     SealedBatch,
     SeenAgent,
 )
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 NOW = 1_800_000_000.0
 FATES = {1: "merged", 2: "rejected"}

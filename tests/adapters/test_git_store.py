@@ -12,9 +12,8 @@ from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.integration.branches.picking import integrate
 from supervisor.integration.rules.work import Work
 from supervisor.publication.changes import read_changes
+from tests.agent_clone import commit, git
 from tests.waiting import until
-
-from .agent_clone import commit, git
 
 
 def person(home: Path) -> Path:

@@ -23,7 +23,7 @@ from supervisor.model.batch import Batch, Profile, Role
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
 from supervisor.publication.rules.outcome import claimed, parse_outcome
 from supervisor.verification.inspecting import write_advice
-from tests.adapters.agent_clone import PUBLISH, AgentClone, git
+from tests.agent_clone import PUBLISH, AgentClone, git
 
 ROLES: tuple[Role, ...] = get_args(Role.__value__)
 TEST = "test_app.py::test_one"

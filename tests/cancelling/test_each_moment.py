@@ -17,9 +17,9 @@ from supervisor.threads import in_thread
 from supervisor.verification.trials import running
 from tests.adapters.mngr.sandboxes import Sandbox, device, processes_of, sandbox
 from tests.adapters.mngr.test_warm import importable_stub
-from tests.adapters.rescue_place import made
 from tests.cancelling.moments import at_each_moment, files_in
 from tests.control.served import a_repo
+from tests.publication.rescue_place import made
 from tests.waiting import until
 
 ENV = {"PATH": os.environ["PATH"]}

@@ -7,7 +7,7 @@ from typing import Any
 from supervisor.control.desk import NoBranches
 from supervisor.control.server import serving
 from supervisor.model.batch import Batch
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.cli.running import ctl
 from tests.cli.test_verbs import TESTS
 from tests.control.served import served

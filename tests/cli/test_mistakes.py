@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.cli.running import BIN, Ran, ctl
 from tests.control.served import Served, served
 

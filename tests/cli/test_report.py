@@ -5,7 +5,7 @@ from pathlib import Path
 
 from supervisor.adapters.layout import Layout
 from supervisor.model.attempt import AttemptKey
-from tests.adapters.agent_clone import GOOD_OUTCOME
+from tests.agent_clone import GOOD_OUTCOME
 from tests.cli.running import ctl
 from tests.control.served import Served, served
 from tests.waiting import until

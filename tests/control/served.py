@@ -32,7 +32,7 @@ from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
 from supervisor.tasks import beside
 from supervisor.transcripts.redact import Redactor
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 CONFIG = """
 [profiles.nowhere]

@@ -16,7 +16,7 @@ from supervisor.control.client import Answered, Client
 from supervisor.control.server import listening
 from supervisor.errors import Locked, Misconfigured, Unreachable
 from supervisor.model import event as ev
-from tests.adapters.agent_clone import commit
+from tests.agent_clone import commit
 from tests.control.served import Served, served
 from tests.waiting import until
 

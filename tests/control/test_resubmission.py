@@ -12,7 +12,7 @@ from supervisor.control import intake
 from supervisor.control.messages import Submission
 from supervisor.errors import Refused
 from supervisor.model import event as ev
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.control.served import Served, served
 from tests.control.test_api import TESTS
 from tests.waiting import until

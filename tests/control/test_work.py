@@ -7,7 +7,7 @@ import pytest
 from supervisor.control.client import Answered
 from supervisor.model import event as ev
 from supervisor.model.request import Cancel
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.control.served import HEAD, Served, served
 from tests.control.test_api import TESTS, reading, saying
 from tests.waiting import until

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.integration.workshop import APP, DOUBLE, HALF, HALVED, QUARTERED, SANE, TESTS, Workshop, trailers
 
 SHARPER = TESTS["sane"] + "    assert double(0) == 0\n"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.integration.lies import BOTH, NOTE, SHOP, Scene, liar, resolve
 from tests.integration.workshop import HALVED
 

@@ -11,7 +11,7 @@ from supervisor.model.job import INTEGRATOR
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.verification.inspecting import write_advice
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.integration.workshop import (
     DOUBLE,
     DOUBLED,

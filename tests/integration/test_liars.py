@@ -13,7 +13,7 @@ import pytest
 from supervisor.adapters.git.merging import EMAIL, NAME
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.integration import lies_on_fixes
 from tests.integration.lies import BOTH, LIARS, Scene, a_scene, resolve
 from tests.integration.workshop import Workshop, fates

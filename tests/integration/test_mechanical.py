@@ -7,7 +7,7 @@ from supervisor.integration.elsewhere import Elsewhere
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.tasks import beside
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, TESTS, Workshop, fates
 
 NOTE = ("[IMPROVE_TEST] Say more", {"test_more__py": "def test_more():\n    pass\n"})

@@ -11,7 +11,7 @@ from supervisor.model.event import Event, IntegrationEnded, IntegrationStarted, 
 from supervisor.model.job import JobState
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.daemon.crash import CrashBox
 from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, QUARTERED, SANE, Workshop, fates
 

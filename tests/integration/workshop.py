@@ -19,7 +19,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.verdict import Verdict
 from supervisor.ports import Integration, Judgement
 from supervisor.verification.trials.trial import Trials
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 APP = "def double(x):\n    return x\n\n\ndef half(x):\n    return x\n\n\nPOLITE = False\n"

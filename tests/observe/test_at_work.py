@@ -2,7 +2,7 @@
 
 from supervisor.model.effect import Collect, Launch, Release, Verify
 from supervisor.observe.snapshot import summary
-from tests.flow.integration.test_judgement import judged
+from tests.flow.test_judgement import judged
 from tests.flow.world import World
 
 

@@ -13,7 +13,7 @@ from supervisor.errors import Refused
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch
 from supervisor.observe.work import pieces
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.daemon.crash import STUB
 from tests.daemon.sandbox import AGENT, Running, box, running
 from tests.waiting import until

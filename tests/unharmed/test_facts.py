@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.unharmed.facts import facts, out_of_step
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.unharmed.facts import facts, out_of_step
 from tests.waiting import until
 from tests.writing.test_real import Team, team

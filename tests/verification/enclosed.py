@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.verification.trials.running import walls_lack
 from supervisor.verification.trials.runs import Run
-from tests.adapters.arena import Arena, arena
+from tests.verification.arena import Arena, arena
 
 ATTACK = "test_attack.py::test_attack"
 

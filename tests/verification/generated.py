@@ -23,7 +23,7 @@ import pygit2
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import Brought, Job
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 AUTHOR = pygit2.Signature("t", "t@t.invalid", 1700000000, 0)
 PROFILE = Profile(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.arena import Arena
-from tests.adapters.staying import Stayer
+from tests.verification.arena import Arena
 from tests.verification.enclosed import ATTACK, attacked, enclosed
+from tests.verification.staying import Stayer
 
 
 def secrets(here: Arena, home: Path) -> dict[str, Path]:

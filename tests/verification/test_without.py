@@ -14,7 +14,7 @@ from supervisor.control.intake import look
 from supervisor.errors import Refused
 from supervisor.model.batch import Profile
 from supervisor.verification.trials.trial import Unready
-from tests.adapters.arena import TEXT, arena
+from tests.verification.arena import TEXT, arena
 
 #: in a user namespace that may have none below it
 SHUT = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'

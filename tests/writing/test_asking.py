@@ -13,7 +13,7 @@ from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch, Profile
 from supervisor.verification.inspecting import write_advice
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.cli.running import ctl
 from tests.control.served import served
 

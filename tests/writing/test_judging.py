@@ -22,7 +22,7 @@ from supervisor.model.job import Brought, Job
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from supervisor.verification.writers.writing import read_proposal
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 TUTORIAL = "# greet\ngreet ann\n\n# Greeting many\n"
 GREET = '#!/bin/sh\n[ $# -gt 0 ] || { echo "greet whom?" >&2; exit 3; }\nfor who; do echo "hello $who"; done\n'

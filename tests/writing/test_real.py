@@ -13,7 +13,7 @@ import pytest
 
 from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.rehearsal import lay_out
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 from tests.below import end_below
 from tests.cli.running import Ran, ctl, environment
 from tests.waiting import until

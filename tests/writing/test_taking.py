@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.cli.tutorial_taking import take
 from supervisor.errors import Refused
-from tests.adapters.agent_clone import commit, git
+from tests.agent_clone import commit, git
 from tests.unharmed.facts import facts, out_of_step
 
 

@@ -17,8 +17,7 @@ from supervisor.model.batch import Batch
 from supervisor.ports import AgentOrder, Collection, ExecResult, Place, SeenAgent
 from supervisor.publication.collector import WorkCollector
 from supervisor.publication.quarantine import Quarantine
-
-from .agent_clone import commit, git
+from tests.agent_clone import commit, git
 
 KEY = AttemptKey("b1", 1, 1)
 

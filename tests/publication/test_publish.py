@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .agent_clone import GOOD_OUTCOME, AgentClone, git, half_rebased
+from tests.agent_clone import GOOD_OUTCOME, AgentClone, git, half_rebased
 
 
 def one_sentence(text: str) -> str:

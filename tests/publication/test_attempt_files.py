@@ -12,7 +12,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.publication.kept_files import EXCERPT_LINES, LINE_LENGTH, MOST_ARTIFACTS, KeptFiles
 from supervisor.transcripts.entries import Entry
 from supervisor.transcripts.redact import Redactor
-from tests.adapters.agent_clone import GOOD_OUTCOME
+from tests.agent_clone import GOOD_OUTCOME
 
 KEY, OTHER = AttemptKey("k3f9x", 1, 2), AttemptKey("k3f9x", 1, 1)
 SECRET = "hunter2hunter2"

@@ -11,8 +11,8 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.model.batch import Batch, Profile
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial, Trials
-from tests.adapters.agent_clone import git
-from tests.adapters.staying import notes
+from tests.agent_clone import git
+from tests.verification.staying import notes
 
 APP = "def double(n):\n    return n + n + 1\n"
 TESTS = (

@@ -14,7 +14,7 @@ from supervisor.model.evidence import Evidence
 from supervisor.model.job import Brought, Job
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
-from tests.adapters.agent_clone import git
+from tests.agent_clone import git
 
 TOOL = """\
 import sys

@@ -15,8 +15,7 @@ from supervisor.errors import Hostile
 from supervisor.model.publication import ChangeClaim, Escalation, Publication, Statement
 from supervisor.publication.archive import Limits, unpack
 from supervisor.publication.rules.outcome import MAX_TEXT, clean, parse_meta, parse_outcome
-
-from .agent_clone import AgentClone
+from tests.agent_clone import AgentClone
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

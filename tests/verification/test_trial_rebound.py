@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.arena import APP, DOUBLE, TESTS, arena
+from tests.verification.arena import APP, DOUBLE, TESTS, arena
 
 FIXED = APP.replace(" + 1", "")
 WRAPPER = (

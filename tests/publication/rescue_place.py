@@ -8,8 +8,7 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.publication.quarantine import Quarantine
 from supervisor.publication.taking import Taken
-
-from .agent_clone import AgentClone, git
+from tests.agent_clone import AgentClone, git
 
 KEY = AttemptKey("b1", 1, 1)
 

@@ -9,9 +9,8 @@ import pytest
 
 from supervisor.model.attempt import ref_of
 from supervisor.publication.quarantine import Quarantine
-
-from .agent_clone import git
-from .rescue_place import KEY, made
+from tests.agent_clone import git
+from tests.publication.rescue_place import KEY, made
 
 
 def fed(work: Path, history: str) -> None:

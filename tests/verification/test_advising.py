@@ -9,9 +9,8 @@ from pathlib import Path
 
 from supervisor.model.batch import Profile
 from supervisor.verification.inspecting import MODULES, packed, write_advice
-
-from .agent_clone import AgentClone
-from .test_publish import one_sentence
+from tests.agent_clone import AgentClone
+from tests.publication.test_publish import one_sentence
 
 OLD = "def test_one():\n    assert 1 + one() == 2\n"
 SKIPPED = "import pytest\n\n\n@pytest.mark.skip\ndef test_one():\n    assert 1 + one() == 2\n"

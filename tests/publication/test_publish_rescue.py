@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .agent_clone import AgentClone, git, half_rebased
+from tests.agent_clone import AgentClone, git, half_rebased
 
 
 def state_of(clone: AgentClone) -> list[object]:

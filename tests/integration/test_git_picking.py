@@ -17,9 +17,8 @@ from supervisor.integration.rules.messages import trailers_in
 from supervisor.integration.rules.work import Evidence, Work
 from supervisor.model.ledger import Fate
 from supervisor.publication.changes import kind_and_subject, read_changes
+from tests.agent_clone import commit, git
 from tests.properties import examples
-
-from .agent_clone import commit, git
 
 type Files = dict[str, bytes]
 

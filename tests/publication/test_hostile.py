@@ -12,10 +12,9 @@ from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.publication.archive import unpack
 from supervisor.publication.quarantine import Quarantine
 from supervisor.publication.rules.outcome import parse_outcome
-
-from .agent_clone import AgentClone, git
-from .attacks_archive import ARCHIVES, END, ESCAPES, GOOD, OUTCOMES, WORTHLESS, entry
-from .attacks_bundle import BUNDLES, Attack, merge, orphan, submodule
+from tests.agent_clone import AgentClone, git
+from tests.publication.attacks_archive import ARCHIVES, END, ESCAPES, GOOD, OUTCOMES, WORTHLESS, entry
+from tests.publication.attacks_bundle import BUNDLES, Attack, merge, orphan, submodule
 
 
 def world(root: Path, *but: Path) -> dict[str, object]:

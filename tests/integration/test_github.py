@@ -15,8 +15,8 @@ from supervisor.integration.review.pull_requests import GitHubPullRequests, Offe
 from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.ports import Integration, Judgement
-from tests.adapters.agent_clone import commit, git
-from tests.adapters.github_server import TOKEN, Failure, FakeGitHub, github
+from tests.agent_clone import commit, git
+from tests.integration.github_server import TOKEN, Failure, FakeGitHub, github
 from tests.observe.night import TESTS, Files, a_night
 from tests.waiting import until
 

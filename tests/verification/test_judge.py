@@ -16,8 +16,8 @@ from supervisor.model.batch import Batch, Profile
 from supervisor.model.job import Brought, Job
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
-from tests.adapters.agent_clone import commit, git
-from tests.adapters.staying import Stayer, notes
+from tests.agent_clone import commit, git
+from tests.verification.staying import Stayer, notes
 from tests.waiting import until
 
 APP = "def double(n):\n    return n + n + 1\n\n\ndef half(n):\n    return n // 2\n"

@@ -7,7 +7,7 @@ import pytest
 from supervisor.errors import Misconfigured
 from supervisor.integration.review.pull_requests import Where, credential
 from supervisor.integration.review.pushing import parsed
-from tests.adapters.github_server import TOKEN
+from tests.integration.github_server import TOKEN
 
 REMOTES = {
     "git@github.com:ann/shop.git": ("github.com", "ann/shop", ""),

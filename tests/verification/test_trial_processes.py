@@ -11,7 +11,7 @@ import pytest
 from anyio import create_task_group
 
 from supervisor.verification.trials.running import Ended, Means, means_here, run
-from tests.adapters.staying import Stayer
+from tests.verification.staying import Stayer
 from tests.waiting import until
 
 BOTH = pytest.mark.parametrize("means", ["namespace", "subreaper"])

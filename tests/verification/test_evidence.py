@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.courtroom import FIXED, TESTS, TOOL, courtroom, node, shown
+from tests.verification.courtroom import FIXED, TESTS, TOOL, courtroom, node, shown
 
 DOUBLE, HALF, PRINTED, GREETING = (node(name) for name in ("double", "half", "printed", "greeting"))
 HALVED = "    assert half(4) == 2\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.arena import APP, DOUBLE, TEXT, Arena, arena
+from tests.verification.arena import APP, DOUBLE, TEXT, Arena, arena
 
 type Files = dict[str, str | bytes | None]
 

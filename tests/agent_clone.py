@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PUBLISH = Path(__file__).parents[2] / "supervisor" / "agents" / "publish"
+PUBLISH = Path(__file__).parents[1] / "supervisor" / "agents" / "publish"
 
 GOOD_OUTCOME = {
     "schema_version": 1,

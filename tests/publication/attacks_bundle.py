@@ -5,7 +5,7 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from .agent_clone import AgentClone, git
+from tests.agent_clone import AgentClone, git
 
 
 class Attack:

@@ -8,7 +8,7 @@ from immutables import Map
 from supervisor.flow.partial import so_far
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.ledger import Fate, LedgerRow
-from tests.adapters.test_github import BRANCH, stage
+from tests.integration.test_github import BRANCH, stage
 from tests.observe.night import TESTS
 
 

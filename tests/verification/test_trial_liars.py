@@ -9,8 +9,8 @@ import pytest
 
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.trial import Unready
-from tests.adapters.arena import APP, DOUBLE, TESTS, arena
 from tests.leaks import adopting_nobody
+from tests.verification.arena import APP, DOUBLE, TESTS, arena
 
 FIXED = APP.replace(" + 1", "")
 #: of the report that was read before there was a reporter

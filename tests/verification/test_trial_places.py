@@ -13,8 +13,8 @@ from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.verification.inspecting import write_advice
 from supervisor.verification.trials.runs import Instruments
-from tests.adapters.arena import APP, DOUBLE, PYTEST, TESTS, TEXT, Arena, arena
-from tests.adapters.staying import Stayer
+from tests.verification.arena import APP, DOUBLE, PYTEST, TESTS, TEXT, Arena, arena
+from tests.verification.staying import Stayer
 
 #: where pytest is installed
 PACKAGES = Path(pytest.__file__).parent.parent

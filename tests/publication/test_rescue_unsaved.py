@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from .agent_clone import git
-from .rescue_place import made
+from tests.agent_clone import git
+from tests.publication.rescue_place import made
 
 
 def submodule(work: Path) -> Path:

@@ -10,8 +10,8 @@ from supervisor.integration.branches.picking import Integrated, integrate
 from supervisor.integration.rules.work import Work
 from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.publication.changes import read_changes
-from tests.adapters.agent_clone import git
-from tests.adapters.test_git_picking import Files, bare_repository, commit_files
+from tests.agent_clone import git
+from tests.integration.test_git_picking import Files, bare_repository, commit_files
 from tests.properties import examples
 
 #: the same lines at several places, so that the same hunk can stand at two
