@@ -18,7 +18,7 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence.asking import Claim, Findings, ask_all, certain
 from supervisor.verification.rules.doubts import standing
 from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.together.sharing import GOING_ON, own, unsound
+from supervisor.verification.together.parts import GOING_ON, own, unsound
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Place, Trials, Unready
 from supervisor.verification.works import Changes

@@ -32,7 +32,7 @@ KINDS = {
     "output": ("output_tokens",),
     "cached": ("cache_read_input_tokens",),
 }
-_TASK = re.compile(r"Your task is the test `([^`]+)`")
+_TASK = re.compile(r"Your task is only the test `([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)

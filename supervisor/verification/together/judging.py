@@ -28,8 +28,9 @@ from supervisor.verification.evidence.inquiry import REACHING, source
 from supervisor.verification.hearing import Baselines, Hearing, tests_in
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.together.composing import Composed, NoTree, compose
+from supervisor.verification.together.parts import GOING_ON, uncollected, unsound
 from supervisor.verification.together.reaching import read_notes
-from supervisor.verification.together.sharing import GOING_ON, Rounds, Share, Unsound, uncollected, unsound
+from supervisor.verification.together.sharing import Rounds, Share, Unsound
 from supervisor.verification.together.tree import Tree
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Place, Trial, Trials, Unready

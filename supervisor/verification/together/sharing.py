@@ -8,27 +8,25 @@ Tests run in one order in one turn, and in the other in the next: who needs what
 A run that says nothing certain about each of its tests, such as one that does not end, is `Unsound` for all of them.
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from supervisor.model.node import cases_of, file_of
+from supervisor.model.node import file_of
 from supervisor.tasks import Promise
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Content, Contents, put
 from supervisor.verification.evidence.inquiry import source
 from supervisor.verification.together.merging import merged
-from supervisor.verification.together.reaching import Reached, notices, read_notes, split_notes
+from supervisor.verification.together.parts import own, uncollected, unsound
+from supervisor.verification.together.reaching import Reached, notices, read_notes
 from supervisor.verification.together.touching import Touch, touch
 from supervisor.verification.trials.likeness import Places
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial
 
-#: who can't be collected keeps nobody else from running
-GOING_ON = ("--continue-on-collection-errors",)
 #: the plugin that notes what is reached
 REACHING = "_reaching_probe"
 
@@ -246,57 +244,3 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
         notes = read_notes(heard.folder / "plugins").values()
         asked.share.reached_before = reduce(or_, notes, asked.share.reached_before or Reached())
     return heard
-
-
-# --- what one of several hears
-
-
-def unsound(run: Run, nodes: Sequence[str]) -> str:
-    """Why such a run settles nothing; "" if each case of it can be believed as it would be alone."""
-    report, session, code = run.report, run.session, run.ended.code
-    if run.stopped:
-        return run.stopped
-    missing = uncollected(run)
-    has_failed = bool(missing) or any(case.result == "failed" for case in run.cases.values())
-    if run.ended.is_lost or session is None or session.exitstatus is None:
-        return "their common run ended before its time"
-    if run.stray or report.is_forged or report.left_out:
-        return run.why_not
-    if code != session.exitstatus or code != int(has_failed):
-        return f"their common run ended with {code}"
-    unrun = [node for node in nodes if file_of(node) not in missing and not cases_of(run.cases, node)]
-    return f"{unrun[0]} was not run" if unrun else ""
-
-
-def uncollected(run: Run) -> frozenset[str]:
-    """The files that could not be collected."""
-    return frozenset(file_of(each.partition(": ")[0]) for each in run.report.uncollected)
-
-
-def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
-    """A sound run as one of the claims would have seen it. Blocking."""
-    assert run.session is not None
-    cases = {name: case for node in nodes for name, case in cases_of(run.cases, node).items()}
-    unread = tuple(each for each in run.report.uncollected if file_of(each.partition(": ")[0]) in map(file_of, nodes))
-    code = int(bool(unread) or any(case.result == "failed" for case in cases.values()))
-    session = replace(run.session, exitstatus=code, conftests=_conftests(run, nodes), args=nodes)
-    if not session.inipath:
-        session = replace(session, rootdir="")  # without settings, it depends on what else is run
-    folder = run.folder / f"own-{os.urandom(4).hex()}"
-    split_notes(run.folder / "plugins", nodes, folder / "plugins")
-    return replace(
-        run,
-        ended=replace(run.ended, code=code),
-        report=replace(run.report, cases=cases, session=session, uncollected=unread),
-        asked=nodes,
-        seconds=run.seconds / parts,
-        folder=folder,
-        missed="",  # nobody knows whose it was
-    )
-
-
-def _conftests(run: Run, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """Of the folders that these tests are in."""
-    assert run.session is not None
-    folders = {parent for node in nodes for parent in PurePosixPath(file_of(node)).parents}
-    return tuple(each for each in run.session.conftests if PurePosixPath(each).parent in folders)
