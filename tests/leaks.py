@@ -26,6 +26,8 @@ from tests.below import below
 PR_SET_CHILD_SUBREAPER = 36
 #: what a test has ended may take a moment to be gone
 MOMENT_SECONDS = 20.0
+#: folders that claude and codex keep for all their runs of one user
+KEPT_BY_AGENTS = frozenset({f"claude-{os.getuid()}", "cc-socks", f"codex-daemon-{os.getuid()}"})
 #: of the worker itself: what pytest, its plugins and libraries keep open once they have been used
 OWN = ("/dev/urandom", "/dev/null", "anon_inode:[eventpoll]")
 #: libgit2 keeps the packs open that it has read
@@ -98,7 +100,7 @@ def _descriptors() -> Iterator[tuple[int, str]]:
 
 def _files() -> Iterator[str]:
     with suppress(OSError):
-        yield from (entry.path for entry in os.scandir(tempfile.gettempdir()))
+        yield from (entry.path for entry in os.scandir(tempfile.gettempdir()) if entry.name not in KEPT_BY_AGENTS)
 
 
 class Leaks:
