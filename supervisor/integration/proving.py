@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, 
 from dataclasses import dataclass, field
 
 from supervisor.model.batch import Batch
-from supervisor.model.node import cases_of
+from supervisor.model.node import cases_of, file_of
 from supervisor.verification.trials.runs import Run
 from supervisor.verification.trials.trial import Trial, Trials, Unready
 
@@ -46,7 +46,7 @@ class Suites:
         run = await self._run(trial, suite)
         self._note(suite, run)
         failed = {node for node, case in run.cases.items() if case.result == "failed"}
-        uncollected = {file_of(each) for each in run.report.uncollected}
+        uncollected = run.report.unread_files
         left = [test for test in tests if not holds(run, test)]
         if not failed and not uncollected:
             return [], left
@@ -92,10 +92,6 @@ def holds(run: Run, test: str) -> bool:
     """Whether the test did not fail; one that skips itself was seen to do so before."""
     found = cases_of(run.cases, test).values()
     return bool(found) and all(case.result != "failed" for case in found)
-
-
-def file_of(node: str) -> str:
-    return node.partition("::")[0].partition(": ")[0]
 
 
 @dataclass(frozen=True, slots=True)

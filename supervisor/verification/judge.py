@@ -28,7 +28,8 @@ from supervisor.threads import in_thread, surely
 from supervisor.verification.hearing import Baselines, Hearing
 from supervisor.verification.inspecting import Objections, Question, objections_to_all
 from supervisor.verification.rules.places import Allowed
-from supervisor.verification.together.judging import Claimed, CommonRuns
+from supervisor.verification.together.judging import CommonRuns
+from supervisor.verification.together.tree import Claimed
 from supervisor.verification.trials.running import environment
 from supervisor.verification.trials.trial import Place, Trials, Unready
 from supervisor.verification.verdicts import failed, joined, rejected, verified

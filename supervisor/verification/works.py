@@ -8,6 +8,7 @@ from pathlib import Path
 import pygit2
 
 from supervisor.model.change import Change
+from supervisor.model.node import file_of
 from supervisor.publication.changes import read_changes
 from supervisor.verification.rules.judged import Base, FileChange
 
@@ -35,7 +36,7 @@ def read_work(bare: Path, base: str, head: str, job: int, test: str = "") -> Cha
         FileChange(path, _text(before, path), _text(after, path), _mode(before, path), _mode(after, path))
         for path in sorted(paths)
     )
-    own = _text(before, test.partition("::")[0]) if test else None
+    own = _text(before, file_of(test)) if test else None
     known = frozenset(islice(_modules(before), MOST_MODULES))
     return Changes(read_changes(bare, base, head, job), files, Base(own or "", known))
 

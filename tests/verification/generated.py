@@ -15,7 +15,7 @@ call their function. Each claim is of one kind:
 import random
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
@@ -90,7 +90,6 @@ class Generated:
     batch: Batch
     claims: list[Claim]
     jobs: list[Job]
-    kinds: dict[int, str] = field(default_factory=dict)
 
 
 def plan(count: int, files: int, seed: int, bad: float = 0.1) -> list[Claim]:
@@ -170,7 +169,7 @@ async def generate(folder: Path, claims: list[Claim], files: int, *, profile: Pr
     jobs = [_job(bare, base, claims, files, claim) for claim in claims]
     tests = tuple(claim.node for claim in claims)
     batch = Batch("b", 1, str(repo), base, tests, profile, 0.0)
-    return Generated(repo, batch, claims, jobs, {claim.number: claim.kind for claim in claims})
+    return Generated(repo, batch, claims, jobs)
 
 
 def _job(bare: pygit2.Repository, base: str, claims: list[Claim], files: int, claim: Claim) -> Job:

@@ -4,8 +4,9 @@ All of them happen in the one trial of the claim, each in a fresh copy of its ch
 at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Necessity, Reach, Strength
 from supervisor.model.job import Job
+from supervisor.model.node import file_of
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Contents, contents, put
 from supervisor.verification.evidence.seen import Seen, read_seen
@@ -29,15 +31,29 @@ type Probe = Literal["reach", "hide", "hide but the name"]
 _PROBES = files("supervisor.verification.evidence") / "probes"
 
 
-def source(probe: str) -> str:
+@cache
+def _source(probe: str) -> str:
     return (_PROBES / f"{probe}.py").read_text()
 
 
-REACHING = {
-    "_reaching_probe": source("reaching"),
-    "_programs_probe": source("programs"),
-    "sitecustomize": source("starting"),
-}
+def reaching() -> dict[str, str]:
+    """Plugins that note what a run reaches."""
+    names = {"_reaching_probe": "reaching", "_programs_probe": "programs", "sitecustomize": "starting"}
+    return {module: _source(probe) for module, probe in names.items()}
+
+
+def telling() -> dict[str, str]:
+    """The same, and they tell the tests of a run apart."""
+    return {**reaching(), "_telling_probe": _source("telling")}
+
+
+def is_watched(plugins: Mapping[str, str]) -> bool:
+    return "_reaching_probe" in plugins
+
+
+def times_for(batch: Batch, seconds: float) -> float:
+    """How many times the time limit of a test a run may take that is expected to take so many seconds."""
+    return (SLOWER * seconds + AND_SECONDS) / batch.profile.test_timeout_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +101,7 @@ class Inquiry:
 
     @property
     def file(self) -> str:
-        return self.test.partition("::")[0]
+        return file_of(self.test)
 
     def is_test(self, path: str) -> bool:
         return is_test_path(path, self.test)
@@ -150,7 +166,7 @@ class Inquiry:
 
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
         most = max(self.batch.cases_of(self.job.number), len(nodes))
-        times = min(most, (SLOWER * usual + AND_SECONDS) / self.batch.profile.test_timeout_seconds)
+        times = min(most, times_for(self.batch, usual))
         known = (changed or {}) if before is None else None
         instruments = Instruments(plugins=self._plugins(probes), before=prepare, contents=known)
         run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
@@ -163,11 +179,11 @@ class Inquiry:
     def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         if "reach" in probes:
-            found |= REACHING
+            found |= reaching()
         if hiding := [each for each in probes if each != "reach"]:
             tests = sorted(path for path in self.files if path.endswith(".py") and self.is_test(path))
             found["_hiding_probe"] = (
-                source("hiding")
+                _source("hiding")
                 .replace("TESTS: frozenset[str] = frozenset()", f"TESTS: frozenset[str] = frozenset({tests!r})")
                 .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
             )

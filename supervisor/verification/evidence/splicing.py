@@ -15,14 +15,14 @@ def spliced(text: str, tree: ast.Module, place: int, inserted: Sequence[ast.stmt
     """`tree` is that of the text, its statements changed in place; others are inserted before one of them."""
     ast.fix_missing_locations(tree)
     lines, original = text.splitlines(keepends=True), ast.parse(text)
+    if _share_lines(original.body) or not text.endswith("\n"):
+        tree.body[place:place] = inserted
+        return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     replaced = list(_replaced(original.body, tree.body))
     if inserted:
         line = _span(original.body[place])[0] - 1 if place < len(original.body) else len(lines)
         replaced.append((line, line, "\n".join(ast.unparse(each) for each in inserted) + "\n"))
-    replaced.sort(key=lambda each: each[:2])
-    if _share_lines(original.body) or not text.endswith("\n"):
-        return ast.unparse(ast.fix_missing_locations(_with(tree, place, inserted))) + "\n"
-    for start, end, new in reversed(replaced):
+    for start, end, new in sorted(replaced, key=lambda each: each[:2], reverse=True):
         lines[start:end] = [new]
     return "".join(lines)
 
@@ -55,8 +55,3 @@ def _span(node: ast.stmt) -> tuple[int, int]:
 def _share_lines(body: Sequence[ast.stmt]) -> bool:
     spans = [_span(each) for each in body]
     return any(second[0] <= first[1] for first, second in pairwise(spans))
-
-
-def _with(tree: ast.Module, place: int, inserted: Sequence[ast.stmt]) -> ast.Module:
-    tree.body[place:place] = inserted
-    return tree

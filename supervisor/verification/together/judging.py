@@ -12,7 +12,7 @@ own runs were red or doubtful, and in half as large a group where a run settled 
 
 import secrets
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -24,37 +24,23 @@ from supervisor.model.node import file_of, function_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
-from supervisor.verification.evidence.inquiry import REACHING, source
+from supervisor.verification.evidence.inquiry import telling, times_for
 from supervisor.verification.hearing import Baselines, Hearing, tests_in
-from supervisor.verification.rules.judged import Doubt
-from supervisor.verification.together.composing import Composed, NoTree, compose
-from supervisor.verification.together.parts import GOING_ON, uncollected, unsound
+from supervisor.verification.together.composing import NoTree, compose
+from supervisor.verification.together.parts import GOING_ON, unsound
 from supervisor.verification.together.reaching import read_notes
 from supervisor.verification.together.sharing import Rounds, Share, Unsound
-from supervisor.verification.together.tree import Tree
+from supervisor.verification.together.tree import Claimed, Tree
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.trials.trial import Place, Trial, Trials, Unready
 from supervisor.verification.verdicts import verified
-from supervisor.verification.works import Changes
 
 #: a tree is composed anew so often at most
 MOST_TREES = 3
-#: a run may take so many times as long as the first one, and so much more
-SLOWER, AND_SECONDS = 5.0, 10.0
 #: one claim of so many is run alone as well, by chance: whoever can tell that it is tried with others is found out
 AUDITED = 8
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
-WATCHING = {**REACHING, "_telling_probe": source("telling")}
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A claim that policy does not refuse."""
-
-    job: Job
-    work: Changes
-    doubts: tuple[Doubt, ...]
 
 
 class CommonRuns:
@@ -94,24 +80,18 @@ class CommonRuns:
         composed = await in_thread(compose, self._bare, self._batch.base, heads)
         async with self._trials.trial(self._batch, composed.sha, "") as trial:
             watched = await self._watched(trial, claims)
-            tree = await in_thread(self._tree, composed, claims, watched)
+            notes = await in_thread(read_notes, watched.folder / "plugins")
+            tree = await in_thread(Tree, self._bare, self._batch.base, composed, claims, notes)
             missing, entangled = tree.missing(), tree.entangled()
             self._put_back(_of(claims, missing), PutBack(CONFLICTS, len(claims)))
             self._put_back(_of(claims, entangled), PutBack(MEETS))
-            broken = uncollected(watched)
+            broken = watched.report.unread_files
             unread = {each.job.number for each in claims if file_of(each.job.test) in broken}
             self._put_back(_of(claims, unread), PutBack("its file can't be collected"))
             gone = missing | entangled | unread
             left = [each for each in claims if each.job.number not in gone]
             if len(left) > 1 and tree.is_free_of([each.job.number for each in left], gone):
-                limit = (SLOWER * watched.seconds + AND_SECONDS) / self._batch.profile.test_timeout_seconds
-                await self._heard(left, tree, Rounds(trial, limit))
-
-    def _tree(self, composed: Composed, claims: Sequence[Claimed], watched: Run) -> Tree:
-        heads = {each.job.number: (each.job.brought.head, [file.path for file in each.work.files]) for each in claims}
-        tests = {each.job.number: each.job.test for each in claims}
-        notes = read_notes(watched.folder / "plugins")
-        return Tree(self._bare, self._batch.base, composed).watched(tests, heads, notes)
+                await self._heard(left, tree, Rounds(trial, times_for(self._batch, watched.seconds)))
 
     async def _watched(self, trial: Trial, claims: Sequence[Claimed]) -> Run:
         files = {file_of(each.job.test): each.job.test for each in claims}
@@ -119,9 +99,8 @@ class CommonRuns:
         for test in files.values():
             before = await self._baselines.run(self._batch, test)
             usual += before.seconds if before is not None else self._batch.profile.test_timeout_seconds
-        most = 1 + (SLOWER * usual + AND_SECONDS) / self._batch.profile.test_timeout_seconds
-        times = min(most, sum(tests_in(self._batch, test) for test in files.values()))
-        run = await trial.run(*files, times=times, instruments=Instruments(plugins=WATCHING, args=GOING_ON))
+        times = min(1 + times_for(self._batch, usual), sum(tests_in(self._batch, test) for test in files.values()))
+        run = await trial.run(*files, times=times, instruments=Instruments(plugins=telling(), args=GOING_ON))
         if why := unsound(run, list(files)):
             raise Unsound(why, len(claims))
         return run

@@ -18,7 +18,7 @@ def unsound(run: Run, nodes: Sequence[str]) -> str:
     report, session, code = run.report, run.session, run.ended.code
     if run.stopped:
         return run.stopped
-    missing = uncollected(run)
+    missing = report.unread_files
     has_failed = bool(missing) or any(case.result == "failed" for case in run.cases.values())
     if run.ended.is_lost or session is None or session.exitstatus is None:
         return "their common run ended before its time"
@@ -28,11 +28,6 @@ def unsound(run: Run, nodes: Sequence[str]) -> str:
         return f"their common run ended with {code}"
     unrun = [node for node in nodes if file_of(node) not in missing and not cases_of(run.cases, node)]
     return f"{unrun[0]} was not run" if unrun else ""
-
-
-def uncollected(run: Run) -> frozenset[str]:
-    """The files that could not be collected."""
-    return frozenset(file_of(each.partition(": ")[0]) for each in run.report.uncollected)
 
 
 def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supervisor.model.node import cases_of
+from supervisor.model.node import cases_of, file_of
 from supervisor.verification.evidence.seen import notes as notes_in
 from supervisor.verification.together.touching import Touch
 
@@ -91,7 +91,7 @@ def read_notes(folder: Path) -> dict[str, Reached]:
     found = {}
     for name in lines.keys() | files.keys():
         reached = {path: frozenset(seen) for path, seen in lines[name].items()}
-        is_seen = name == ALL or name.partition("::")[0] in reached
+        is_seen = name == ALL or file_of(name) in reached
         is_opaque = name in opaque or watched[name] < 0 or not is_seen
         found[name] = Reached(reached, frozenset(files[name]), is_opaque)
     return found

@@ -18,17 +18,14 @@ from supervisor.model.node import file_of
 from supervisor.tasks import Promise
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import Content, Contents, put
-from supervisor.verification.evidence.inquiry import source
+from supervisor.verification.evidence.inquiry import is_watched, telling
 from supervisor.verification.together.merging import merged
-from supervisor.verification.together.parts import own, uncollected, unsound
+from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import Reached, notices, read_notes
 from supervisor.verification.together.touching import Touch, touch
 from supervisor.verification.trials.likeness import Places
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial
-
-#: the plugin that notes what is reached
-REACHING = "_reaching_probe"
 
 
 class Unsound(Exception):
@@ -147,9 +144,7 @@ class _Together:
         first = self.asked[0].instruments
         if len(self.asked) == 1:
             return first
-        plugins = dict(first.plugins)
-        if REACHING in plugins:
-            plugins["_telling_probe"] = source("telling")
+        plugins = {**first.plugins, **telling()} if is_watched(first.plugins) else first.plugins
         return replace(first, plugins=plugins, before=self._put if self.contents else None)
 
     def _put(self, checkout: Path) -> None:
@@ -221,7 +216,7 @@ class Rounds:
         run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
             return [(asked[0], run)]
-        if why := unsound(run, nodes) or (uncollected(run) and run.why_not):
+        if why := unsound(run, nodes) or (run.report.uncollected and run.why_not):
             if together.instruments.are_none:
                 raise Unsound(why, len(asked))
             return [(each, await self._alone(each)) for each in asked]
@@ -240,7 +235,7 @@ def _touched(asked: Asked) -> dict[str, Touch]:
 def _heard(asked: Asked, run: Run, parts: int) -> Run:
     """Blocking."""
     heard = own(run, asked.nodes, parts)
-    if asked.is_otherwise and REACHING in asked.instruments.plugins:
+    if asked.is_otherwise and is_watched(asked.instruments.plugins):
         notes = read_notes(heard.folder / "plugins").values()
         asked.share.reached_before = reduce(or_, notes, asked.share.reached_before or Reached())
     return heard

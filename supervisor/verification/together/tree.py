@@ -1,39 +1,44 @@
 """One tree of the work of several claims: what each of them changes there, and what each test reaches. Blocking."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from supervisor.model.job import Job
 from supervisor.model.node import cases_of, file_of, function_of
 from supervisor.verification.evidence.contents import Contents, contents
+from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.together.composing import Composed
 from supervisor.verification.together.reaching import Reached, notices, reached_by
 from supervisor.verification.together.touching import Touch, moved, touch
+from supervisor.verification.works import Changes
 
 _WHOLE = Touch(whole=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim that policy does not refuse."""
+
+    job: Job
+    work: Changes
+    doubts: tuple[Doubt, ...]
 
 
 class Tree:
     """Claims have the numbers of their jobs."""
 
-    def __init__(self, bare: Path, base: str, composed: Composed) -> None:
+    def __init__(
+        self, bare: Path, base: str, composed: Composed, claims: Sequence[Claimed], notes: Mapping[str, Reached]
+    ) -> None:
+        """`notes`: of a run of all their files in the tree, by test."""
         self.sha, self._base, self._bare = composed.sha, base, bare
-        self._left_out = composed.left_out
-        self._tests: Mapping[int, str] = {}
-        self._notes: Mapping[str, Reached] = {}
-        self._changes: dict[int, dict[str, Touch]] = {}
-        self._noticed: dict[int, set[int]] = {}
-
-    def watched(
-        self, tests: Mapping[int, str], work: Mapping[int, tuple[str, Sequence[str]]], notes: Mapping[str, Reached]
-    ) -> "Tree":
-        """With the test of each claim, its last commit and the files that it changes, and what was noted while all of
-        it ran."""
-        self._tests, self._notes = tests, notes
-        self._changes = {claim: self._change(claim, head, paths) for claim, (head, paths) in work.items()}
+        self._left_out, self._notes = composed.left_out, notes
+        tests = self._tests = {each.job.number: each.job.test for each in claims}
+        self._changes = {each.job.number: self._change(each) for each in claims}
         self._noticed = {
             claim: {other for other in tests if other != claim and self._notices(claim, other)} for claim in tests
         }
-        return self
 
     def now(self, paths: Iterable[str]) -> Contents:
         return contents(self._bare, self.sha, paths)
@@ -80,8 +85,10 @@ class Tree:
         rest = file - cases_of(self._notes, self._tests[other]).keys()
         return notices(reached_by(self._notes, (self._tests[claim], *sorted(rest))), self._changes[other])
 
-    def _change(self, claim: int, head: str, paths: Sequence[str]) -> dict[str, Touch]:
+    def _change(self, claim: Claimed) -> dict[str, Touch]:
         """Where it stands in the tree. Of a file that others change, too, some lines are theirs."""
-        own = [path for path in paths if path not in self._left_out.get(claim, frozenset())]
-        before, then, now = contents(self._bare, self._base, own), contents(self._bare, head, own), self.now(own)
+        left_out = self._left_out.get(claim.job.number, frozenset())
+        own = [file.path for file in claim.work.files if file.path not in left_out]
+        before, now = contents(self._bare, self._base, own), self.now(own)
+        then = contents(self._bare, claim.job.brought.head, own)
         return {path: moved(touch(path, before[path], then[path]), then[path], now[path]) for path in own}

@@ -12,6 +12,7 @@ from supervisor.kinds import kind_of
 from supervisor.launch.contract import REPORTER, REPORTER_FILES, contract, reporting, run_command
 from supervisor.launch.orders import CREDENTIAL
 from supervisor.model.batch import Batch
+from supervisor.model.node import file_of
 from supervisor.verification.trials.running import PASSED_ON
 
 #: what agents have of the daemon's environment besides
@@ -83,7 +84,7 @@ def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Sp
 
 
 def _of_one(test: str, nodes: tuple[str, ...]) -> bool:
-    return any(test == node or test.partition("::")[0] == node for node in nodes)
+    return any(test == node or file_of(test) == node for node in nodes)
 
 
 def _mngr(places: Places, batch: Batch, job: int) -> Mapping[str, str]:

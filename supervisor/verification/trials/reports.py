@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from supervisor.model.node import file_of
 from supervisor.publication.rules.outcome import clean
 
 type Result = Literal["passed", "skipped", "failed"]
@@ -113,6 +114,11 @@ class Report:
     left_out: int = 0
     is_connected: bool = False
     is_forged: bool = False
+
+    @property
+    def unread_files(self) -> frozenset[str]:
+        """The files that could not be collected."""
+        return frozenset(file_of(each.partition(": ")[0]) for each in self.uncollected)
 
 
 def read(heard: Heard, checkout: Path) -> Report:
