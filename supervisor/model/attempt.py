@@ -53,8 +53,11 @@ class Attempt:
     unsaved: bool = False
     #: tries of the current step, for its back-off
     tries: int = 0
-    #: its usage so far
+    #: why the last of them failed
+    trouble: str = ""
+    #: its usage so far, and when its model last served it
     usage: Usage = NOTHING
+    served_at: float = 0.0
     #: the time of its last sign of activity; set when it has been quiet for too long
     quiet_since: float | None = None
     #: whether it then waits for input
@@ -62,3 +65,9 @@ class Attempt:
     #: the reasons for which it was nudged: each at most once
     nudges: frozenset[str] = frozenset()
     nudged_at: float | None = None
+    #: whose limits and budget it counts against; "": none
+    account: str = ""
+    #: the round of its account's level in which it was last served; -1: never
+    round: int = -1
+    #: the attempt of its job whose rescued work it begins with; 0: none
+    continues: int = 0

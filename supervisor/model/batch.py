@@ -1,50 +1,19 @@
 """A batch: one run over one repository at one base commit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
 
 from immutables import Map
 
 from supervisor.model.job import AT_WORK, INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
 from supervisor.model.partial import Partial, SoFar
+from supervisor.model.pattern import Failures, Pattern
+from supervisor.model.pausing import Pausing
+from supervisor.model.profile import Profile
+from supervisor.model.survey import NO_SURVEY, Survey
 from supervisor.model.usage import NOTHING, Usage
-
-#: What no agent may edit unless its profile allows it: files that decide how tests are run, who reviews and what is
-#: installed. A pattern without a slash matches a name at any depth.
-DENIED = (
-    ".git*",
-    ".github/**",
-    ".gitlab-ci*",
-    ".circleci/**",
-    ".buildkite/**",
-    "Jenkinsfile",
-    "azure-pipelines*",
-    "*.review.json",
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "pytest.py",
-    "pytest/**",
-    "_pytest/**",
-    "*.lock",
-    "*.lockb",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "requirements*.txt",
-    "go.sum",
-)
-
-
-#: Agent types that get no messages: plain programs, which would read a message typed into their terminal as input.
-#: `rehearsal` is not one of them: it plays an agent that ends its turn and reads its messages.
-PROGRAMS = frozenset({"command"})
-
-type Role = Literal["tester", "integrator", "writer"]
 
 
 class BatchState(StrEnum):
@@ -56,81 +25,64 @@ class BatchState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """How the agents of a batch work, as resolved at submission: later edits of the configuration do not apply."""
+class Origin:
+    """Who submitted it, and from what."""
 
-    name: str = "default"
-    agent: str = "claude"
-    agent_args: tuple[str, ...] = ()
-    #: for agent = "command": argv of a program that follows the agent contract
-    command: tuple[str, ...] = ()
-    #: in order of preference: the next pool takes the overflow
-    pools: tuple[str, ...] = ("local",)
-    #: maximum number of agents of one batch at once; 0: limited by the pools only
-    slots: int = 0
-    transfer: str = "git-mirror"
-    keep_agents: str = "failed"
-    setup: str = ""
-    pytest: tuple[str, ...] = ("python", "-m", "pytest")
-    #: the arguments after `--` of submit, added to every test run
-    pytest_args: tuple[str, ...] = ()
-    #: the unit of one job, as pytest collects it: function, case, file or class
-    per: str = "function"
-    #: folders of the repository that come first on PYTHONPATH in a test run, so that an editable install of the
-    #: user's checkout does not shadow the agent's code
-    python_path: tuple[str, ...] = ()
-    #: environment of the agents, besides the contract's; `credential:NAME` refers to a credential file
-    env: Mapping[str, str] = field(default_factory=dict)
-    #: additional environment of the integrator's agent, such as credentials to push; no other agent sees it
-    integrator_env: Mapping[str, str] = field(default_factory=dict)
-    job_timeout_seconds: float = 3600
-    stall_timeout_seconds: float = 600
-    #: policy for an agent that asks for permission: notify, deny, or time-out
-    on_parked: str = "notify"
-    parked_timeout_seconds: float = 900
-    retries: int = 1
-    test_timeout_seconds: float = 120
-    verify_runs: int = 2
-    #: the largest number of claims that are verified together; 1: each by itself
-    verify_group: int = 32
-    #: time limit for gathering evidence, as a multiple of the time that these runs take; 0: gather none
-    evidence_factor: float = 2
-    #: additional tests to run on a branch: arguments for pytest; (): none; None: all tests of the packages it touches
-    branch_tests: tuple[str, ...] | None = None
-    #: time limit for each such run
-    branch_tests_seconds: float = 600
-    integrator: bool = True
-    #: walls around what agents wrote when it runs in verification: auto, require or off
-    sandbox: str = "auto"
-    #: what runs inside them has the network: setup, always or never
-    sandbox_network: str = "setup"
-    #: more paths that may be read, and that may be written
-    sandbox_read: tuple[str, ...] = ()
-    sandbox_write: tuple[str, ...] = ()
-    #: limits of one run; of memory 0: half of the machine's
-    sandbox_memory_mb: int = 0
-    sandbox_processes: int = 2048
-    sandbox_disk_mb: int = 8192
-    #: globs of paths that agents may edit (none: all paths), and of paths that they may never edit
-    allow_paths: tuple[str, ...] = ()
-    deny_paths: tuple[str, ...] = DENIED
-    #: a folder of prompt templates that override the shipped ones
-    prompts: str = ""
-    #: "22:00-06:00": jobs start only inside it; "" for always
-    window: str = ""
-    #: the time zone of the window, by its IANA name
-    timezone: str = "UTC"
-    #: when to start the one automatic partial integration: at this share of jobs that are over, or this long after
-    #: the first launch; 0: never
-    integrate_share: float = 0
-    integrate_after_seconds: float = 0
-    #: limit for all its agents, including the integrator's, cached tokens included; 0: no limit
-    budget_tokens: int = 0
+    author: str = ""
+    #: the branch that was checked out; "": none
+    branch: str = ""
+    #: the batch whose jobs this one works on again
+    retry_of: str = ""
+    #: jobs that the selector would have skipped, run to find out whether it was right
+    audited: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a batch launches no more agents."""
+
+    #: "budget", for good; "login", "credit", "survey" or "breaker", until a person resumes it; "": it launches them
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Integrations:
+    """How the work of a batch is merged, partial integrations included."""
+
+    #: so many so far
+    count: int = 0
+    #: why the last try failed; it will be retried
+    trouble: str = ""
+    #: the partial integration in progress, and the result of the last one
+    partial: Partial | None = None
+    so_far: SoFar | None = None
+    #: jobs whose work a partial integration has already merged
+    carried: frozenset[int] = frozenset()
+    #: at least one job has ended with work
+    has_work: bool = False
+    #: the automatic partial integration has been requested
+    is_asked: bool = False
 
     @property
-    def is_talked_to(self) -> bool:
-        """Whether its agents have turns and read messages."""
-        return self.agent not in PROGRAMS
+    def is_partial_at_work(self) -> bool:
+        return self.partial is not None and not self.partial.trouble
+
+    def with_partial(self, partial: Partial | None) -> "Integrations":
+        return replace(self, partial=partial)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the last integration came to."""
+
+    branch: str = ""
+    #: the branch's last commit
+    head: str = ""
+    #: what did not stop it
+    problems: tuple[str, ...] = ()
+    #: what a reader of the branch should know
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +101,7 @@ class Batch:
     tests: tuple[str, ...]
     profile: Profile
     created_at: float
-    author: str = ""
+    origin: Origin = Origin()
     priority: int = 0
     #: what its agents do: "tester" or "writer"; for a writer, `tests` holds the names of the things to write
     role: str = "tester"
@@ -157,22 +109,15 @@ class Batch:
     tasks: tuple[str, ...] = ()
     #: the number of cases of each entry of `tests`; (): one each
     cases: tuple[int, ...] = ()
-    #: the batch whose jobs this one works on again
-    retry_of: str = ""
-    branch: str = ""
-    #: the branch's last commit, and problems that did not stop the integration
-    branch_head: str = ""
-    problems: tuple[str, ...] = ()
-    #: what a reader of the branch should know
-    notes: tuple[str, ...] = ()
-    #: the branch that was checked out at submission; "": none
-    submitted_from: str = ""
     state: BatchState = BatchState.QUEUED
     paused: bool = False
-    #: why it launches no more agents: "budget", for good; "login" or "credit", until a person resumes it
-    stopped: str = ""
-    stop_detail: str = ""
+    pausing: Pausing | None = None
+    cancelled_by: str = ""
+    stop: Stop = Stop()
     window_open: bool = True
+    #: for how long its accounts were paused, by reason: when it was submitted, and from then until it finished
+    paused_before: Map[str, float] = field(default_factory=Map)
+    held_up: Map[str, float] = field(default_factory=Map)
     #: the time of its first launch
     started_at: float | None = None
     finished_at: float | None = None
@@ -188,20 +133,21 @@ class Batch:
     #: the number of agents that hold a slot, and of all agents not yet put away
     busy: int = 0
     agents: int = 0
-    #: the number of integrations so far, partial ones included
-    integrations: int = 0
-    #: the partial integration in progress, and the result of the last one
-    partial: Partial | None = None
-    so_far: SoFar | None = None
-    #: jobs whose work a partial integration has already merged
-    carried: frozenset[int] = frozenset()
-    #: at least one job has ended with work; and the automatic partial integration has been requested
-    brought: bool = False
-    straggled: bool = False
+    integrations: Integrations = Integrations()
+    result: Result = Result()
     #: the job whose agent merges the others' work into one branch; None: not needed, or not yet
     integrator: Job | None = None
-    #: of all its jobs
+    #: what its failed attempts have in common
+    failures: Failures = field(default_factory=Failures)
+    #: the number of times that published work was collected
+    through: int = 0
+    survey: Survey = NO_SURVEY
+    #: of all its jobs; money in micro-dollars
     usage: Usage = NOTHING
+    money: int = 0
+    #: how many attempts came to an end of their own, and what they used
+    ended: int = 0
+    ended_usage: Usage = NOTHING
     ledger: Map[int, LedgerRow] = field(default_factory=Map)
 
     def has_job(self, number: int) -> bool:
@@ -251,6 +197,9 @@ class Batch:
         counts = counts.set(job.state, counts.get(job.state, 0) + 1)
         return replace(self, touched=self.touched.set(job.number, job), counts=counts)
 
+    def merging(self, integrations: Integrations) -> "Batch":
+        return replace(self, integrations=integrations)
+
     def count(self, state: JobState) -> int:
         counted = self.counts.get(state, 0)
         return counted + (len(self.tests) - len(self.touched) if state is self.untouched else 0)
@@ -262,9 +211,14 @@ class Batch:
         return sum(self.count(state) for state in AT_WORK) + integrates
 
     @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The failures of its attempts by what they have in common, those of most jobs first."""
+        return self.failures.largest_first
+
+    @property
     def is_spent(self) -> bool:
         """Its budget is spent: unstarted jobs will not start."""
-        return self.stopped == "budget"
+        return self.stop.reason == "budget"
 
     @property
     def untouched(self) -> JobState:
@@ -280,7 +234,7 @@ class Batch:
     @property
     def next_waiting(self) -> int | None:
         """The job to launch next. Requeued jobs come first: they are the batch's stragglers."""
-        if self.stopped or self.state is BatchState.CANCELLED:
+        if self.stop.reason or self.state is BatchState.CANCELLED:
             return None
         if self.again:
             return self.again[0]

@@ -40,9 +40,10 @@ class Collect(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Verify(Effect):
-    """Verify these claims of one batch, in one slot."""
+    """Verify these claims of one batch, in one slot: of a remote pool, or of this machine."""
 
     keys: tuple[AttemptKey, ...]
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,23 @@ class Abandon(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class RunAtBase(Effect):
+    """Run these files at the base of their batch, in one slot: a group of its survey."""
+
+    batch: str
+    number: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveBase(Effect):
+    """End the run of a group of a survey: nobody needs it."""
+
+    batch: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Release(Effect):
     attempt: Attempt
 
@@ -60,6 +78,14 @@ class Release(Effect):
 @dataclass(frozen=True, slots=True)
 class Clear(Effect):
     """Delete what finished batches left, once its retention time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revise(Effect):
+    """Revert the dropped commits on the branch of a batch, and put back those that are not dropped any more."""
+
+    batch: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

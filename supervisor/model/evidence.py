@@ -49,6 +49,8 @@ class Evidence:
     necessity: Necessity = Necessity()
     #: the number of pytest runs for this claim, whatever their purpose
     runs: int = 0
+    #: of these, the number that were also runs of another claim, and so cost nothing
+    saved: int = 0
     #: whether the test passes by itself, and with the rest of its file; None: not tried
     alone: bool | None = None
     together: bool | None = None

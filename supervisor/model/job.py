@@ -87,10 +87,13 @@ class Setbacks:
     retries: int = 0
     #: consecutive failed launches
     launches: int = 0
-    #: why the model's provider refuses to serve its agent now: "limit", "overload", "login" or "credit"
+    #: why the model's provider refuses to serve its agent now (`Hindrance`), and since when
     hindrance: str = ""
+    hindered_at: float = 0.0
     #: the number of attempts that ended so
     hindrances: int = 0
+    #: why it was last requeued
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class Job:
     #: of the last attempt
     agent: str = ""
     pool: str = ""
+    account: str = ""
     ending: "Ending | None" = None
     outcome: Outcome | None = None
     #: one sentence: why it ended so, or what its agent waits for
@@ -123,6 +127,8 @@ class Job:
     #: the work of all its attempts, oldest first
     saved: tuple[Saved, ...] = ()
     setbacks: Setbacks = Setbacks()
+    #: the attempt whose rescued work the next one begins with; 0: none
+    continues: int = 0
     times: Times = Times()
     #: of all its attempts
     usage: Usage = NOTHING

@@ -19,6 +19,11 @@ class Pool:
     host_seconds: float = 0.0
     #: mngr's arguments for a new host
     build_args: tuple[str, ...] = ()
+    #: `slots` follows the pressure of this machine, up to `most`
+    auto: bool = False
+    most: int = 0
+    #: the number of verifications at a time, where it is remote; 0: by its slots
+    verify_slots: int = 0
 
     #: the number of agents that hold a slot
     busy: int = 0
@@ -36,11 +41,18 @@ class Pool:
     failures: int = 0
     #: nothing is launched here until its back-off is over
     resting: bool = False
+    #: why the last of them failed
+    trouble: str = ""
 
     @property
     def has_room(self) -> bool:
         # Agents that are being put away still use memory: when too many linger, launches wait.
         return not self.resting and self.busy < self.slots and self.lingering <= self.slots
+
+    @property
+    def verifies_at_once(self) -> int:
+        """In a remote pool: one for every four agents, and for each host."""
+        return self.verify_slots or max(1, len(self.hosts), self.slots // 4)
 
     def lives_until(self, host: str) -> float:
         return self.born[host] + self.host_seconds if self.host_seconds and host in self.born else math.inf

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from supervisor.model.batch import Profile
+from supervisor.model.account import UNLIMITED, AccountSpec, Budget
 from supervisor.model.event import PoolSpec
+from supervisor.model.profile import Profile
+from supervisor.model.review import ReviewedBranch, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Submit:
     retry_of: str = ""
     #: the branch that was checked out; "": none
     submitted_from: str = ""
+    #: jobs that the selector would have skipped
+    audited: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,18 @@ class IntegrateSoFar:
 
     batch: str
     author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCommits:
+    """Accept or drop commits of the branch of a batch that is over, or take that back."""
+
+    batch: str
+    branch: ReviewedBranch
+    commits: tuple[str, ...]
+    verdict: Verdict
+    author: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +96,23 @@ class Configure:
     verify_slots: int = 1
 
 
-type Request = Submit | Cancel | Retry | IntegrateSoFar | Pause | Resume | SetSlots | Configure
+@dataclass(frozen=True, slots=True)
+class ConfigureAccounts:
+    """The accounts and the budget of a new configuration, likewise."""
+
+    accounts: tuple[AccountSpec, ...]
+    budget: Budget = UNLIMITED
+
+
+type Request = (
+    Submit
+    | Cancel
+    | Retry
+    | IntegrateSoFar
+    | ReviewCommits
+    | Pause
+    | Resume
+    | SetSlots
+    | Configure
+    | ConfigureAccounts
+)

@@ -14,18 +14,22 @@ class Usage:
     errors: int = 0
     #: the last model that answered
     model: str = ""
+    #: the part of `input` that was written to a cache
+    written: int = 0
+    #: of one attempt: what its conversation had come to at the last request, answer included; 0: not known
+    context: int = 0
 
     @property
     def tokens(self) -> int:
         return self.input + self.output + self.cached
 
     def __add__(self, other: "Usage") -> "Usage":
-        return self._combined(other, +1, other.model or self.model)
+        return self._combined(other, +1, other.model or self.model, other.context or self.context)
 
     def __sub__(self, other: "Usage") -> "Usage":
-        return self._combined(other, -1, self.model)
+        return self._combined(other, -1, self.model, 0)
 
-    def _combined(self, other: "Usage", sign: int, model: str) -> "Usage":
+    def _combined(self, other: "Usage", sign: int, model: str, context: int) -> "Usage":
         return Usage(
             input=self.input + sign * other.input,
             output=self.output + sign * other.output,
@@ -33,6 +37,8 @@ class Usage:
             tool_calls=self.tool_calls + sign * other.tool_calls,
             errors=self.errors + sign * other.errors,
             model=model,
+            written=self.written + sign * other.written,
+            context=context,
         )
 
 

@@ -18,6 +18,8 @@ class Group:
     #: claims without a verdict yet
     left: frozenset[AttemptKey]
     size: int
+    #: the remote pool whose slot it holds; "": one of this machine
+    pool: str = ""
     #: it was too large: a run of all its claims settled nothing
     is_red: bool = False
 
@@ -36,8 +38,12 @@ class Verifying:
     def with_waiting(self, key: AttemptKey, most: int) -> "Verifying":
         return replace(self, waiting=self.waiting.set(key, most))
 
-    def begun(self, key: AttemptKey, first: AttemptKey) -> "Verifying":
-        group = self.groups.get(first) or Group(frozenset(), 0)
+    def busy(self, pool: str = "") -> int:
+        """Slots that are taken there."""
+        return sum(group.pool == pool for group in self.groups.values())
+
+    def begun(self, key: AttemptKey, first: AttemptKey, pool: str = "") -> "Verifying":
+        group = self.groups.get(first) or Group(frozenset(), 0, pool)
         group = replace(group, left=group.left | {key}, size=group.size + 1)
         waiting = self.waiting.delete(key) if key in self.waiting else self.waiting
         return replace(

@@ -1,0 +1,42 @@
+"""Events of a job."""
+
+from dataclasses import dataclass
+
+from supervisor.model.event.subjects import JobEvent
+
+
+@dataclass(frozen=True, slots=True)
+class JobCancelled(JobEvent):
+    """The job was cancelled, by a person or with its batch."""
+
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRetried(JobEvent):
+    """A person requested another attempt for a job that is over."""
+
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequeued(JobEvent):
+    """It goes back to the queue, because its last attempt ended in a way that can be retried."""
+
+    why: str
+    ready_at: float
+    #: whether it uses one of the retries
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobReady(JobEvent):
+    """The back-off of a requeued job is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(JobEvent):
+    """The job is over; `outcome` says how."""
+
+    outcome: str
+    detail: str = ""

@@ -1,0 +1,90 @@
+"""The review of a batch's branch: what people think of its commits, and what the branch has of that by now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from immutables import Map
+
+
+class Verdict(StrEnum):
+    """Of a person on a commit. UNREVIEWED: none, or one that was taken back."""
+
+    ACCEPTED = "accepted"
+    DROPPED = "dropped"
+    UNREVIEWED = "unreviewed"
+
+
+#: what a person asks for, and the verdict that it is
+WORDS = {"accept": Verdict.ACCEPTED, "drop": Verdict.DROPPED, "undo": Verdict.UNREVIEWED}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedBranch:
+    """The branch that an integration made: a sealed batch is not in memory any more."""
+
+    repo: str
+    base: str
+    #: in the person's repository, and of the pull request
+    name: str
+    #: the last commit that the integration made
+    head: str
+    #: its URL; "": none
+    pull_request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    verdict: Verdict
+    author: str
+    at: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """A commit to take out of the branch, or to put back."""
+
+    commit: str
+    #: of the person who asked, and when
+    author: str
+    at: float
+    reason: str = ""
+    is_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    batch: str
+    branch: ReviewedBranch
+    opinions: Map[str, Opinion] = field(default_factory=Map)
+    #: the commits that are not on the branch any more, and the commit that took each out; "": not one of ours
+    taken_out: Map[str, str] = field(default_factory=Map)
+    #: why a commit could not be taken out or put back; not tried again until it is asked for again
+    problems: Map[str, str] = field(default_factory=Map)
+    #: about the last revision of the branch
+    notes: tuple[str, ...] = ()
+    #: revisions so far, and those of the last ones that failed
+    number: int = 0
+    tries: int = 0
+    #: why the last one failed; it will be tried again
+    trouble: str = ""
+    #: a revision is under way
+    is_working: bool = False
+    #: of the last request
+    at: float = 0.0
+
+    def verdict(self, commit: str) -> Verdict:
+        opinion = self.opinions.get(commit)
+        return opinion.verdict if opinion is not None else Verdict.UNREVIEWED
+
+    @property
+    def due(self) -> tuple[Reversal, ...]:
+        """What the branch has to lose or to get back."""
+        return tuple(self._due())
+
+    def _due(self) -> Iterator[Reversal]:
+        for commit, opinion in sorted(self.opinions.items()):
+            dropped, out = opinion.verdict is Verdict.DROPPED, commit in self.taken_out
+            if dropped is not out and commit not in self.problems:
+                yield Reversal(commit, opinion.author, opinion.at, opinion.reason, is_back=out)
