@@ -13,8 +13,8 @@ from supervisor.flow.history import apply
 from supervisor.flow.plan import plan
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Launch
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
 AGENTS = 300
@@ -28,7 +28,7 @@ def begun(jobs: int, slots: int) -> State:
     """A batch of this many queued jobs, with an agent in every slot, one of which has just published."""
     tests = tuple(f"tests/test_it.py::test_{number}" for number in range(slots + jobs))
     state = apply(State("bench"), ev.PoolsConfigured(0.0, (ev.PoolSpec("local", "local", slots),)))
-    state = apply(state, ev.BatchSubmitted(0.0, "b", "/repo", "base", tests, Profile()))
+    state = apply(state, ev.BatchSubmitted(0.0, "b", "/repo", "base", tests, Profile(agent="command")))
     while launches := plan(state, 0.0):
         for effect in launches:
             state = apply(state, effect.began)
