@@ -1,0 +1,126 @@
+"""The provider of an account: where it is, with which key, and which headers pass to it and back."""
+
+import os
+import re
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import httpx
+
+from supervisor.errors import Misconfigured
+from supervisor.gate.anthropic import Anthropic
+from supervisor.gate.api import Api
+from supervisor.gate.openai import OpenAI
+
+APIS: Mapping[str, Api] = {"anthropic": Anthropic(), "openai": OpenAI()}
+
+CONNECT_SECONDS, SEND_SECONDS = 15.0, 60.0
+#: between two pieces of an answer, and until its first: a model may think for minutes without a word
+SILENT_SECONDS = 900.0
+
+#: of a request: what belongs to a connection, what identifies the agent, and what the account decides
+_DROPPED = frozenset(
+    {
+        *("host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect"),
+        *("content-length", "content-encoding", "accept-encoding", "cookie", "forwarded", "via", "x-real-ip"),
+        *("authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "openai-project"),
+    }
+)
+_DROPPED_STARTS = ("x-forwarded-", "proxy-", "cf-", "sec-")
+#: of an answer
+_KEPT = frozenset(
+    {
+        "content-type",
+        "content-encoding",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-request-id",
+        "x-should-retry",
+    }
+)
+_KEPT_STARTS = ("anthropic-", "openai-", "x-ratelimit-", "x-codex-")
+_KEY = re.compile(r"[!-~]{8,4096}")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What limits and budgets belong to, with the key of its own."""
+
+    name: str
+    api: str
+    #: without the version of the API, such as https://api.anthropic.com
+    url: str
+    #: where its key is: `credential:NAME`, `file:/path` or `env:NAME`
+    key: str
+
+    def secret(self) -> str:
+        """Read anew each time, so a key can be replaced while the gate runs. Raises Misconfigured."""
+        where, _, name = self.key.partition(":")
+        found = os.environ.get(name, "") if where == "env" else self._from_file(where, name)
+        key = found.strip()
+        if not _KEY.fullmatch(key):
+            what = "is empty" if not key else "holds no key"
+            raise Misconfigured(f"the key of account {self.name} can't be used: {self.key} {what}")
+        return key
+
+    def _from_file(self, where: str, name: str) -> str:
+        folder = os.environ.get("CREDENTIALS_DIRECTORY")
+        if where == "credential" and folder is None:
+            hint = "give the gate's unit the credential, or name it as file:/PATH or env:NAME"
+            raise Misconfigured(f"account {self.name} needs {self.key}, but there are no credentials", hint=hint)
+        path = Path(folder or "", name) if where == "credential" else Path(name)
+        try:
+            return path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not text"
+            raise Misconfigured(f"the key of account {self.name} can't be read from {self.key}: {why}") from None
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Reading them takes a tenth of a second."""
+    return httpx.create_ssl_context()
+
+
+def client() -> httpx.AsyncClient:
+    """No bound on its connections: a request that waits for one and is given up would keep its place for ever. Nor on
+    those that are idle: httpx takes the bound for one on all connections, and beyond it would use none a second time.
+    """
+    return httpx.AsyncClient(
+        verify=_authorities(),
+        timeout=httpx.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, write=SEND_SECONDS, pool=CONNECT_SECONDS),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=20.0),
+        follow_redirects=False,
+    )
+
+
+def sent_headers(headers: Iterable[tuple[bytes, bytes]], api: Api, secret: str) -> list[tuple[str, str]]:
+    """An answer comes as it is, not compressed, so that what it says of usage can be read on its way."""
+    kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+    named = {
+        word.strip().lower() for name, value in kept if name.lower() == "connection" for word in value.split(",")
+    }
+    passed = [(name, value) for name, value in kept if _passes(name.lower(), named)]
+    return [*passed, ("accept-encoding", "identity"), api.key_header(secret)]
+
+
+def _passes(name: str, named: set[str]) -> bool:
+    return name not in _DROPPED and name not in named and not name.startswith(_DROPPED_STARTS)
+
+
+def told_headers(headers: httpx.Headers) -> Iterator[tuple[bytes, bytes]]:
+    for name, value in headers.raw:
+        lower = name.lower()
+        if lower.decode("latin-1") in _KEPT or lower.decode("latin-1").startswith(_KEPT_STARTS):
+            yield lower, value
+
+
+def without(secret: str, body: bytes) -> bytes:
+    """A provider may repeat the key that it refuses, or how it begins or ends."""
+    for part in (secret, secret[:16], secret[-12:]):
+        body = body.replace(part.encode(), b"...")
+    return body
