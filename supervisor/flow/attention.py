@@ -6,7 +6,8 @@ again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`
     waits, not nudged for that yet    → nudged, a few seconds after the end of its turn
     silent for the stall time         → nudged once more, whatever it was nudged for before
     nudged, and still quiet           → stalled: after the stall time, and at least half of it after the nudge
-    nudged, and hindered              → given up at once; its job is requeued later without using a retry
+    hindered, its account waits       → told to go on when that is over, or put away (`governor.sleeping`)
+    nudged, and hindered otherwise    → given up at once; its job is requeued later without using a retry
 
 A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
@@ -21,11 +22,12 @@ from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import stopping
+from supervisor.flow.governor import levels, pauses, sleeping, spending, waking
 from supervisor.flow.lifecycle import attempt_of, closed, item, job_of, key_of, unless_hindered
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.effect import Effect, Note, Nudge
-from supervisor.model.job import Ending, How, Job, JobState
+from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
 from supervisor.model.state import State
 from supervisor.model.usage import Usage
 
@@ -41,6 +43,14 @@ TOLD: Mapping[str, str] = {
     ),
     "silent": f"You have shown no activity for a long time. If you are done or stuck, {_END}",
     "parked": f"No: nobody is here to permit it. Continue without it, or say in the outcome what blocks you; {_END}",
+    "again": (
+        "Your model's provider refused to serve you, and serves you again by now. Go on with what you were doing; "
+        f"when you are done, {_END}"
+    ),
+    "cap": (
+        "The token budget that all agents share is spent for now, so stop: revert what is half done, say in the "
+        f"outcome what is left, and within a few minutes {_END}"
+    ),
     "budget": (
         "The token budget of your batch is spent, so stop now: revert what is half done, say in the outcome what "
         f"is left, and within {stopping.WRAP_UP_SECONDS / 60:.0f} minutes {_END}"
@@ -58,6 +68,8 @@ def look(state: State, key: AttemptKey, now: float) -> Effect:
         state.batches[key.batch].job(key.job),
         state.batches[key.batch].profile,
     )
+    if job.state is JobState.RUNNING and attempt.waits and sleeping.sleeps(state, attempt):
+        return _wake(state, attempt, now)
     if profile.is_talked_to and (reason := _nudge(job, attempt, profile.on_parked)) is not None:
         is_parked = job.state is JobState.PARKED
         return Nudge(ev.NudgeStarted(now, *key, reason=reason), attempt, TOLD[reason], asks=is_parked)
@@ -68,9 +80,19 @@ def look(state: State, key: AttemptKey, now: float) -> Effect:
     return Note(ev.AgentStalled(now, *key, detail=f"no activity for {quiet:.0f} s{although}"))
 
 
+def _wake(state: State, attempt: Attempt, now: float) -> Effect:
+    if (declined := sleeping.declined(state, attempt, now)) is not None:
+        return Note(declined)
+    if sleeping.was_told(state, attempt):
+        return Note(ev.AgentStalled(now, *attempt.key, detail="its account does not serve it"))
+    costs = waking.priced(state, attempt, now)
+    return Nudge(ev.NudgeStarted(now, *attempt.key, reason="again", waking=costs), attempt, TOLD["again"])
+
+
 def wrap_up(state: State, key: AttemptKey, now: float) -> Effect:
     """Tell an agent, whatever it is doing, to finish within a few minutes."""
-    return Nudge(ev.NudgeStarted(now, *key, reason="budget"), state.attempts[key], TOLD["budget"])
+    reason = "budget" if state.batches[key.batch].is_spent else "cap"
+    return Nudge(ev.NudgeStarted(now, *key, reason=reason), state.attempts[key], TOLD[reason])
 
 
 def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
@@ -106,7 +128,7 @@ def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
     attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits)
     due = event.since + profile.stall_timeout_seconds
     if waits and ("waiting" not in attempt.nudges or job.setbacks.hindrance):
-        due = event.at
+        due = sleeping.wake_at(state, attempt, event.at) if sleeping.sleeps(state, attempt) else event.at
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
 
 
@@ -119,12 +141,15 @@ def on_stirred(state: State, event: ev.AgentStirred) -> State:
 
 def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
     attempt, _ = _both(state, event)
-    if event.reason in attempt.nudges:
+    if event.reason in attempt.nudges - {"again"}:
         raise ImpossibleTransition(f"{attempt.key} was already nudged: {event.reason}")
     attempt = replace(attempt, nudges=attempt.nudges | {event.reason}, nudged_at=event.at)
     if event.reason == "budget":
         state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
         return state.put(("cancel", event.batch, event.job), event.at + stopping.WRAP_UP_SECONDS)
+    if event.reason == "cap":
+        state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
+        return state.put(item("halt", attempt.key), event.at + state.budget.grace_seconds)
     stall = state.batches[event.batch].profile.stall_timeout_seconds
     due = max(event.at + stall / 2, (attempt.quiet_since or event.at) + stall)
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
@@ -138,6 +163,20 @@ def on_nudged(state: State, event: ev.AgentNudged) -> State:
 def on_stalled(state: State, event: ev.AgentStalled) -> State:
     _, job = _both(state, event)
     return closed(state, event, job, unless_hindered(job, Ending(How.STALLED, event.detail)))
+
+
+def on_waking_declined(state: State, event: ev.WakingDeclined) -> State:
+    """Its job starts again from what is rescued. The integrator's starts from a branch that is made for it."""
+    _, job = _both(state, event)
+    detail = f"{job.setbacks.hindrance}: {event.detail}"
+    job = replace(job, continues=event.attempt if event.job != INTEGRATOR else 0)
+    return closed(state, event, job, Ending(How.HINDERED, detail))
+
+
+def on_halted(state: State, event: ev.AgentHalted) -> State:
+    """A cap that many share was reached: its job goes again when there is a budget again."""
+    _, job = _both(state, event)
+    return closed(state, event, job, Ending(How.HINDERED, f"cap: {event.detail}"))
 
 
 def on_parked(state: State, event: ev.JobParked) -> State:
@@ -161,25 +200,31 @@ def on_unparked(state: State, event: ev.JobUnparked) -> State:
 
 
 def on_hindered(state: State, event: ev.AgentHindered) -> State:
-    _, job = _both(state, event)
-    if job.setbacks.hindrance == event.problem:
+    """A refusal with a later time is another one of the same kind."""
+    attempt, job = _both(state, event)
+    if job.setbacks.hindrance == event.problem and (not event.problem or event.since <= job.setbacks.hindered_at):
         raise ImpossibleTransition(f"{key_of(event)} already has the hindrance {event.problem!r}")
-    return state.with_job(
-        event.batch, replace(job, setbacks=replace(job.setbacks, hindrance=event.problem), detail=event.detail)
-    )
+    setbacks = replace(job.setbacks, hindrance=event.problem, hindered_at=event.since or event.at)
+    state = state.with_job(event.batch, replace(job, setbacks=setbacks, detail=event.detail))
+    return pauses.hindered(state, attempt, event)
 
 
 def on_usage_counted(state: State, event: ev.UsageCounted) -> State:
     """Totals replace totals, so a repeated event counts once. They are accepted until the agent is put away."""
     if (attempt := state.attempts.get(key_of(event))) is None:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, whose agent is put away")
-    told = Usage(event.input, event.output, event.cached, event.tool_calls, event.errors, event.model)
+    counts = event.input, event.output, event.cached, event.tool_calls, event.errors
+    told = Usage(*counts, model=event.model, written=event.written, context=event.context)
     if told == attempt.usage or told.tokens < attempt.usage.tokens:
         raise ImpossibleTransition(f"{event.kind} of {attempt.key} brings nothing new")
     batch, more = state.batches[event.batch], told - attempt.usage
     job = batch.job(event.job)
     batch = replace(batch.with_job(replace(job, usage=job.usage + more)), usage=batch.usage + more)
-    return stopping.spent(state.with_batch(batch).with_attempt(replace(attempt, usage=told)), batch, event.at)
+    attempt = replace(attempt, usage=told, served_at=event.at if more.tokens else attempt.served_at)
+    state = spending.counted(state.with_batch(batch).with_attempt(attempt), attempt, more, event.at)
+    if more.output > 0:
+        state = levels.served(pauses.served(state, attempt.account), attempt.key, event.at)
+    return stopping.spent(state, state.batches[event.batch], event.at)
 
 
 def usage_counted(at: float, key: AttemptKey, usage: Usage) -> ev.UsageCounted:
@@ -192,6 +237,8 @@ def usage_counted(at: float, key: AttemptKey, usage: Usage) -> ev.UsageCounted:
         tool_calls=usage.tool_calls,
         errors=usage.errors,
         model=usage.model,
+        written=usage.written,
+        context=usage.context,
     )
 
 
@@ -201,6 +248,8 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     ev.NudgeStarted: on_nudge_started,
     ev.AgentNudged: on_nudged,
     ev.AgentStalled: on_stalled,
+    ev.AgentHalted: on_halted,
+    ev.WakingDeclined: on_waking_declined,
     ev.JobParked: on_parked,
     ev.JobUnparked: on_unparked,
     ev.AgentHindered: on_hindered,

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import partial, queue, retention, stopping
+from supervisor.flow import breaker, partial, queue, retention, stopping, surveying
+from supervisor.flow.governor import accounts
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
-from supervisor.model.batch import Batch, BatchState
+from supervisor.model.batch import Batch, BatchState, Origin, Result
 from supervisor.model.job import INTEGRATOR, Job
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.outcome import Outcome
+from supervisor.model.pausing import Pausing
 from supervisor.model.state import State
 from supervisor.model.verdict import UNPROVEN
 
@@ -21,6 +23,7 @@ _PARTIAL = (ev.PartialResumed, ev.PartialFailed, ev.PartialEnded)
 TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
     BatchState.QUEUED: {
         ev.LaunchStarted: BatchState.RUNNING,
+        ev.BatchStopped: BatchState.QUEUED,
         ev.BatchCancelled: BatchState.CANCELLED,
         ev.IntegrationStarted: BatchState.INTEGRATING,
     },
@@ -28,6 +31,7 @@ TRANSITIONS: Mapping[BatchState, Mapping[type[ev.Event], BatchState]] = {
         ev.BatchCancelled: BatchState.CANCELLED,
         ev.IntegrationStarted: BatchState.INTEGRATING,
         ev.BatchStopped: BatchState.RUNNING,
+        ev.BreakerTripped: BatchState.RUNNING,
         ev.PartialWanted: BatchState.RUNNING,
         ev.PartialStarted: BatchState.RUNNING,
         **dict.fromkeys(_PARTIAL, BatchState.RUNNING),
@@ -67,35 +71,38 @@ def _steered(state: State, event: ev.BatchEvent) -> Batch:
 def on_submitted(state: State, event: ev.BatchSubmitted) -> State:
     if event.batch in state.batches:
         raise ImpossibleTransition(f"batch {event.batch} was already submitted")
+    state = accounts.known(replace(state, submitted=state.submitted + 1), event.profile)
     batch = Batch(
         id=event.batch,
-        number=state.submitted + 1,
+        number=state.submitted,
         repo=event.repo,
         base=event.base,
         tests=event.tests,
         profile=event.profile,
         created_at=event.at,
-        author=event.author,
+        origin=Origin(event.author, event.submitted_from, event.retry_of, frozenset(event.audited)),
         priority=event.priority,
         role=event.role,
         tasks=event.tasks,
         cases=event.cases,
-        retry_of=event.retry_of,
-        submitted_from=event.submitted_from,
         window_open=not event.profile.window,
+        paused_before=accounts.paused_seconds(state, event.profile, event.at),
+        survey=surveying.wanted(event.tests, event.profile, event.role),
     )
-    state = replace(state, submitted=batch.number).with_batch(batch)
+    state = state.with_batch(batch)
     if event.profile.window:
         state = state.put(("window", batch.id), event.at)
     return queue.drained(state, batch, event.at)
 
 
 def on_paused(state: State, event: ev.BatchPaused) -> State:
-    return state.with_batch(replace(_steered(state, event), paused=True))
+    return state.with_batch(replace(_steered(state, event), paused=True, pausing=Pausing(event.at, event.author)))
 
 
 def on_resumed(state: State, event: ev.BatchResumed) -> State:
-    return state.with_batch(stopping.resumed(replace(_steered(state, event), paused=False)))
+    batch = replace(_steered(state, event), paused=False, pausing=None)
+    batch = breaker.resumed(stopping.resumed(batch))
+    return surveying.stopped_if_broken(state.with_batch(batch), batch, event.at)
 
 
 def on_stopped(state: State, event: ev.BatchStopped) -> State:
@@ -106,8 +113,9 @@ def on_stopped(state: State, event: ev.BatchStopped) -> State:
 
 def on_cancelled(state: State, event: ev.BatchCancelled) -> State:
     """This cancels the untouched jobs; the others are cancelled by events of their own."""
-    batch = _batch(state, event)
+    batch = replace(_batch(state, event), cancelled_by=event.author)
     state = state.with_batch(batch).drop(("window", batch.id), ("integrate", batch.id), ("stop", batch.id))
+    state = state.drop((breaker.TRIPPED, batch.id))
     state = partial.cancelled(state, batch)
     return queue.drained(state, state.batches[batch.id], event.at)
 
@@ -129,10 +137,12 @@ def on_integration_started(state: State, event: ev.IntegrationStarted) -> State:
     batch = _batch(state, event)
     if not batch.is_drained:
         raise ImpossibleTransition(f"batch {batch.id} is not drained")
-    if batch.partial is not None:
+    if batch.integrations.partial is not None:
         raise ImpossibleTransition(f"batch {batch.id} has a partial integration in progress")
-    state = state.drop(("integrate", batch.id)).drop(("window", batch.id))
-    return state.with_batch(replace(batch, integrations=event.number))
+    state = stopping.overtaken(state, batch)
+    state = state.drop(("integrate", batch.id), ("window", batch.id), (breaker.TRIPPED, batch.id))
+    batch = breaker.over(batch)
+    return state.with_batch(batch.merging(replace(batch.integrations, count=event.number)))
 
 
 def on_partial_wanted(state: State, event: ev.PartialWanted) -> State:
@@ -156,11 +166,16 @@ def on_partial_ended(state: State, event: ev.PartialEnded) -> State:
 
 
 def on_integration_resumed(state: State, event: ev.IntegrationResumed) -> State:
-    return state.with_batch(_batch(state, event)).drop(("integrate", event.batch))
+    return _troubled(state, _batch(state, event), "").drop(("integrate", event.batch))
 
 
 def on_integration_failed(state: State, event: ev.IntegrationFailed) -> State:
-    return state.with_batch(_unintegrated(state, event)).put(("integrate", event.batch), event.retry_at)
+    state = _troubled(state, _unintegrated(state, event), event.detail or "it failed")
+    return state.put(("integrate", event.batch), event.retry_at)
+
+
+def _troubled(state: State, batch: Batch, why: str) -> State:
+    return state.with_batch(batch.merging(replace(batch.integrations, trouble=why)))
 
 
 def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
@@ -168,7 +183,9 @@ def on_judgement_wanted(state: State, event: ev.JudgementWanted) -> State:
     batch = _unintegrated(state, event)
     if batch.integrator is not None:
         raise ImpossibleTransition(f"batch {batch.id} already has an integrator")
-    batch = replace(batch, integrator=Job(INTEGRATOR, test=""), again=(INTEGRATOR,), window_open=True)
+    batch = replace(
+        batch, integrator=Job(INTEGRATOR, test="", detail=event.why), again=(INTEGRATOR,), window_open=True
+    )
     state = state.with_batch(batch).drop(("integrate", batch.id))
     return stopping.wrapped_up(state, batch, event.at)
 
@@ -177,8 +194,8 @@ def on_integration_ended(state: State, event: ev.IntegrationEnded) -> State:
     batch = _unintegrated(state, event)
     if set(event.ledger) != set(range(1, len(batch.tests) + 1)):
         raise ImpossibleTransition(f"the ledger of {batch.id} does not have one row for each job")
-    batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), branch=event.branch)
-    batch = replace(batch, branch_head=event.head, problems=event.problems, notes=event.notes)
+    result = Result(event.branch, event.head, event.problems, event.notes)
+    batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)), result=result)
     return state.with_batch(batch).drop(("integrate", batch.id)).put(("finish", batch.id), event.at)
 
 
@@ -191,7 +208,8 @@ def _unintegrated(state: State, event: ev.BatchEvent) -> Batch:
 
 
 def on_finished(state: State, event: ev.BatchFinished) -> State:
-    batch = replace(_batch(state, event), finished_at=event.at)
+    batch = _batch(state, event)
+    batch = replace(batch, finished_at=event.at, held_up=accounts.held_up(state, batch, event.at))
     if event.ledger:
         batch = replace(batch, ledger=batch.ledger.update(dict(event.ledger)))
     state = state.with_batch(batch).drop(("finish", batch.id), ("integrate", batch.id), ("stop", batch.id))
@@ -205,7 +223,8 @@ def on_sealed(state: State, event: ev.BatchSealed) -> State:
 
 
 def on_job_requeued(state: State, event: ev.JobRequeued) -> State:
-    return queue.requeued(state, event, job_of(state, event))
+    job = job_of(state, event)
+    return breaker.settled(queue.requeued(state, event, job), event, job)
 
 
 def on_job_ready(state: State, event: ev.JobReady) -> State:
@@ -215,7 +234,7 @@ def on_job_ready(state: State, event: ev.JobReady) -> State:
 
 def on_job_ended(state: State, event: ev.JobEnded) -> State:
     job = replace(job_of(state, event), outcome=Outcome(event.outcome), detail=event.detail)
-    return queue.ended(state, event, job)
+    return breaker.settled(queue.ended(state, event, job), event, job)
 
 
 def on_job_retried(state: State, event: ev.JobRetried) -> State:
@@ -227,8 +246,11 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     job = job_of(state, event)
     brought, times = replace(job.brought, claim=""), replace(job.times, ended=None)
     setbacks = replace(job.setbacks, retries=0, launches=0)
-    job = replace(job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks)
-    batch = replace(batch.with_job(job), carried=batch.carried - {job.number})  # its work will be new
+    job = replace(
+        job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks, continues=0
+    )
+    carried = batch.integrations.carried - {job.number}  # its work will be new
+    batch = batch.with_job(job).merging(replace(batch.integrations, carried=carried))
     return queue.again(state.with_batch(batch).drop(("integrate", event.batch)), event)
 
 
@@ -250,6 +272,7 @@ def _unmerged(batch: Batch, job: Job) -> LedgerRow:
 
 
 APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
+    **breaker.APPLIED,
     ev.BatchSubmitted: on_submitted,
     ev.BatchPaused: on_paused,
     ev.BatchResumed: on_resumed,

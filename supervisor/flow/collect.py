@@ -19,7 +19,7 @@ def on_collect_started(state: State, event: ev.CollectStarted) -> State:
 
 def on_collect_failed(state: State, event: ev.CollectFailed) -> State:
     attempt = attempt_of(state, event)
-    attempt = replace(attempt, tries=attempt.tries + 1)
+    attempt = replace(attempt, tries=attempt.tries + 1, trouble=event.detail)
     return state.with_attempt(attempt).put(item("collect", attempt.key), event.retry_at)
 
 
@@ -40,7 +40,9 @@ def on_work_collected(state: State, event: ev.WorkCollected) -> State:
     job = replace(job, brought=brought, detail=event.detail, verdict=UNJUDGED)
     if event.head:
         job = _with(job, Saved(event.attempt, event.head, event.commits))
-    keep = state.batches[event.batch].profile.keep_agents == "all"
+    batch = state.batches[event.batch]
+    keep = batch.profile.keep_agents == "all"
+    state = state.with_batch(replace(batch, through=batch.through + 1))
     state = _collected(slots.freed(state, attempt), event, job, replace(attempt, holds_slot=False, keep=keep))
     if event.job == INTEGRATOR:
         return state.put(("settle", event.batch, event.job), event.at)
@@ -52,10 +54,20 @@ def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
     if event.head:
         brought = replace(job.brought, head=event.head, commits=event.commits)
         job = replace(job, brought=brought, verdict=UNJUDGED)
-    job = _with_found(job, attempt, event)
+    job = replace(_with_found(job, attempt, event), continues=_continues(job, event))
     unsaved = bool(event.unsaved)
     keep = unsaved or state.batches[event.batch].profile.keep_agents != "none"
     return _collected(state, event, job, replace(attempt, keep=keep, unsaved=unsaved))
+
+
+def _continues(job: Job, event: ev.WorkRescued) -> int:
+    """The next attempt begins with this work if its agent was only put away, and all that it left is here.
+
+    A launch that was cut short changes nothing about that."""
+    if job.ending is not None and job.ending.how is How.INTERRUPTED:
+        return job.continues
+    is_whole = bool(event.head) and not event.unsaved
+    return event.attempt if job.continues == event.attempt and is_whole else 0
 
 
 def _with_found(job: Job, attempt: Attempt, event: ev.WorkRescued | ev.AgentReleased) -> Job:
@@ -92,7 +104,7 @@ def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
     first = key
     if event.beside:
         first = AttemptKey(event.batch, event.beside, state.batches[event.batch].job(event.beside).attempts)
-    return replace(state, verifying=state.verifying.begun(key, first)).with_job(event.batch, job)
+    return replace(state, verifying=state.verifying.begun(key, first, event.pool)).with_job(event.batch, job)
 
 
 def on_work_put_back(state: State, event: ev.WorkPutBack) -> State:
@@ -131,7 +143,7 @@ def on_release_started(state: State, event: ev.ReleaseStarted) -> State:
 
 def on_release_failed(state: State, event: ev.ReleaseFailed) -> State:
     attempt = attempt_of(state, event)
-    attempt = replace(attempt, tries=attempt.tries + 1)
+    attempt = replace(attempt, tries=attempt.tries + 1, trouble=event.detail)
     return state.with_attempt(attempt).put(item("release", attempt.key), event.retry_at)
 
 

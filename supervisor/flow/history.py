@@ -4,16 +4,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import attention, batches, collect, lifecycle, rates, retention, slots, verifying
+from supervisor.flow import (
+    alerts,
+    attention,
+    batches,
+    collect,
+    governor,
+    lifecycle,
+    rates,
+    retention,
+    reviewing,
+    schedules,
+    slots,
+    stopping,
+    surveying,
+    verifying,
+)
+from supervisor.flow.remembering import remembered
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import BatchState
+from supervisor.model.pausing import Pausing
 from supervisor.model.state import State
 
 
 def apply(state: State, event: ev.Event) -> State:
     """The state after this event. Raises ImpossibleTransition if the state does not allow it."""
-    return APPLIED[type(event)](state, event)
+    after = stopping.withdrawn(APPLIED[type(event)](state, event), event)
+    return remembered(state, after, event)
 
 
 def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
@@ -28,9 +46,10 @@ def _on_daemon_started(state: State, event: ev.DaemonStarted) -> State:
     for batch in state.batches.values():
         if batch.state is BatchState.INTEGRATING and batch.is_drained and not batch.ledger:
             state = state.put(("integrate", batch.id), event.at)
-        if batch.partial is not None:
+        if batch.integrations.partial is not None:
             state = state.put(("partial", batch.id), event.at)
-    state = verifying.all_wait_again(state)
+    state = surveying.all_due_again(verifying.all_wait_again(state))
+    state = reviewing.all_due_again(state, event.at)
     return state.put(retention.CLEAR, event.at + retention.FIRST_LOOK_SECONDS)
 
 
@@ -52,19 +71,18 @@ def _on_pool_rested(state: State, event: ev.PoolRested) -> State:
 
 
 def _on_queue_paused(state: State, event: ev.QueuePaused) -> State:
-    return replace(state, paused=True, pause_reason=event.reason)
+    return replace(state, paused=True, pause_reason=event.reason, pausing=Pausing(event.at, event.author))
 
 
 def _on_queue_resumed(state: State, event: ev.QueueResumed) -> State:
-    return replace(state, paused=False, pause_reason="", is_older=False)
+    return replace(state, paused=False, pause_reason="", pausing=None, is_older=False)
 
 
 def _on_older_state_accepted(state: State, event: ev.OlderStateAccepted) -> State:
     """A job that is queued here may already have an agent: a person must check before anything is launched."""
     how = "was salvaged" if event.salvaged else "was accepted although it is older"
-    return replace(
-        state, paused=True, is_older=True, pause_reason=f"the state {how}: look at what agents there are first"
-    )
+    reason = f"the state {how}: look at what agents there are first"
+    return replace(state, paused=True, is_older=True, pause_reason=reason, pausing=Pausing(event.at))
 
 
 def _on_orphan_destroyed(state: State, event: ev.OrphanDestroyed) -> State:
@@ -77,6 +95,11 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     **batches.APPLIED,
     **attention.APPLIED,
     **retention.APPLIED,
+    **governor.APPLIED,
+    **alerts.APPLIED,
+    **schedules.APPLIED,
+    **surveying.APPLIED,
+    **reviewing.APPLIED,
     ev.DaemonStarted: _on_daemon_started,
     ev.PoolsConfigured: _on_pools_configured,
     ev.SlotsChanged: _on_slots_changed,

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import queue, slots, stopping, verifying
+from supervisor.flow.governor import levels, wrapping
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.job import Ending, How, Job, JobState
@@ -28,6 +29,8 @@ _CLOSING: Mapping[type[ev.Event], JobState] = {
     ev.AgentVanished: JobState.COLLECTING,
     ev.TimeRanOut: JobState.COLLECTING,
     ev.AgentStalled: JobState.COLLECTING,
+    ev.AgentHalted: JobState.COLLECTING,
+    ev.WakingDeclined: JobState.COLLECTING,
     ev.WorkPublished: JobState.COLLECTING,
     ev.JobCancelled: JobState.COLLECTING,
 }
@@ -89,11 +92,7 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
         ev.LaunchInterrupted: Stage.COLLECTING,
     },
     Stage.LIVE: {
-        ev.WorkPublished: Stage.COLLECTING,
-        ev.AgentVanished: Stage.COLLECTING,
-        ev.TimeRanOut: Stage.COLLECTING,
-        ev.AgentStalled: Stage.COLLECTING,
-        ev.JobCancelled: Stage.COLLECTING,
+        **dict.fromkeys(_CLOSING, Stage.COLLECTING),
         **dict.fromkeys(_WATCHED, Stage.LIVE),
         ev.AgentFellQuiet: Stage.LIVE,
         ev.AgentStirred: Stage.LIVE,
@@ -115,7 +114,7 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
 }
 
 #: agenda items of a live agent, dropped when it ends
-_OF_LIVE_AGENTS = ("time-out", "quiet", "wrap-up")
+_OF_LIVE_AGENTS = ("time-out", "quiet", "wrap-up", "halt")
 
 #: failures in which mngr created no agent, so that the job need not wait for its release
 NOTHING_LAUNCHED = frozenset({"provider", "refused", "missing"})
@@ -169,6 +168,8 @@ def launched(event: ev.LaunchStarted) -> Attempt:
         host=event.host,
         new_host=event.new_host,
         started_at=event.at,
+        account=event.account,
+        continues=event.continues,
     )
 
 
@@ -177,7 +178,7 @@ def on_launch_started(state: State, event: ev.LaunchStarted) -> State:
     if event.attempt != job.attempts + 1:
         raise ImpossibleTransition(f"{attempt.key} does not follow attempt {job.attempts}")
     job = replace(job, attempts=event.attempt, agent=event.agent_name, pool=event.pool, ending=None)
-    job = replace(job, setbacks=replace(job.setbacks, hindrance=""), detail="")
+    job = replace(job, setbacks=replace(job.setbacks, hindrance=""), detail="", account=event.account)
     if job.times.launched is None:
         job = replace(job, times=replace(job.times, launched=event.at))
     return slots.taken(queue.taken(state, event.batch, job, event.at).with_attempt(attempt), attempt)
@@ -191,7 +192,8 @@ def on_launch_succeeded(state: State, event: ev.LaunchSucceeded) -> State:
     if job.ending is not None:  # it was cancelled during the launch
         return state.put(("cancel", event.batch, event.job), event.at)
     limit = state.batches[event.batch].seconds_of(event.job)
-    return state.put(item("time-out", attempt.key), event.at + limit)
+    state = state.put(item("time-out", attempt.key), event.at + limit)
+    return wrapping.launched(state, attempt, event.at)
 
 
 def on_launch_failed(state: State, event: ev.LaunchFailed) -> State:
@@ -225,7 +227,7 @@ def on_work_published(state: State, event: ev.WorkPublished) -> State:
     job = job_of(state, event)
     times, setbacks = replace(job.times, published=event.at), replace(job.setbacks, hindrance="")
     job = replace(job, times=times, setbacks=setbacks, detail="")
-    return closed(state, event, job, Ending(How.PUBLISHED))
+    return closed(levels.served(state, key_of(event), event.at), event, job, Ending(How.PUBLISHED))
 
 
 def on_agent_vanished(state: State, event: ev.AgentVanished) -> State:
@@ -265,7 +267,7 @@ def on_job_cancelled(state: State, event: ev.JobCancelled) -> State:
     job = job_of(state, event)
     state = state.drop(("cancel", event.batch, event.job))
     batch = state.batches[event.batch]
-    why = f"cancelled by {event.author}" if event.author else batch.stop_detail if batch.is_spent else "cancelled"
+    why = f"cancelled by {event.author}" if event.author else batch.stop.detail if batch.is_spent else "cancelled"
     before, ending = batch.job(event.job), Ending(How.CANCELLED, why)
     if before.ending is not None and before.ending.how is How.CANCELLED:
         ending = before.ending

@@ -17,7 +17,7 @@ from immutables import Map
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import queue
 from supervisor.model import event as ev
-from supervisor.model.batch import Batch, BatchState
+from supervisor.model.batch import Batch, BatchState, Stop
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.state import State
 
@@ -39,7 +39,7 @@ def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
     more and are left out."""
     profile = replace(batch.profile, integrator=False)
     view = replace(batch, touched=Map(), counts=Map(), cursor=0, again=(), integrator=None, profile=profile)
-    view = replace(view, stopped="")  # otherwise the untouched jobs would be cancelled
+    view = replace(view, stop=Stop())  # otherwise the untouched jobs would be cancelled
     for number in jobs:
         if (job := batch.touched.get(number)) is not None and job.state.is_over:
             view = view.with_job(job)
@@ -48,13 +48,13 @@ def so_far(batch: Batch, jobs: Iterable[int]) -> Batch:
 
 def is_awaited(batch: Batch) -> bool:
     """Whether a partial integration is useful: there is work that none has merged yet, or the last one failed."""
-    if batch.partial is not None:
-        return bool(batch.partial.trouble)
-    return bool(bringing(batch) - batch.carried)
+    if batch.integrations.partial is not None:
+        return bool(batch.integrations.partial.trouble)
+    return bool(bringing(batch) - batch.integrations.carried)
 
 
 def under_way(batch: Batch, event: ev.PartialEvent) -> Partial:
-    if (partial := batch.partial) is None or partial.number != event.number:
+    if (partial := batch.integrations.partial) is None or partial.number != event.number:
         raise ImpossibleTransition(f"batch {batch.id} has no partial integration {event.number} in progress")
     return partial
 
@@ -62,29 +62,32 @@ def under_way(batch: Batch, event: ev.PartialEvent) -> Partial:
 def wanted(state: State, event: ev.PartialWanted, batch: Batch) -> State:
     """At most one automatic partial integration for each batch; none if there is no new work."""
     if event.automatic:
-        batch = replace(batch, straggled=True)
+        batch = batch.merging(replace(batch.integrations, is_asked=True))
         state = state.with_batch(batch).drop(("straggle", batch.id))
     return state.put(("partial", batch.id), event.at) if is_awaited(batch) else state
 
 
 def started(state: State, event: ev.PartialStarted, batch: Batch) -> State:
-    if batch.partial is not None or batch.is_drained:
-        why = "already has one in progress" if batch.partial is not None else "is drained"
+    if batch.integrations.partial is not None or batch.is_drained:
+        why = "already has one in progress" if batch.integrations.partial is not None else "is drained"
         raise ImpossibleTransition(f"batch {batch.id} {why}: it can't start a partial integration")
     carried = bringing(batch) & frozenset(event.jobs)
-    batch = replace(batch, integrations=event.number, partial=Partial(event.number, event.jobs), carried=carried)
-    return state.with_batch(batch).drop(("partial", batch.id))
+    begun = Partial(event.number, event.jobs)
+    merging = replace(batch.integrations, count=event.number, partial=begun, carried=carried)
+    return state.with_batch(batch.merging(merging)).drop(("partial", batch.id))
 
 
 def resumed(state: State, event: ev.PartialResumed, batch: Batch) -> State:
     partial = replace(under_way(batch, event), trouble="")
-    return state.with_batch(replace(batch, partial=partial)).drop(("partial", batch.id))
+    merging = batch.integrations.with_partial(partial)
+    return state.with_batch(batch.merging(merging)).drop(("partial", batch.id))
 
 
 def failed(state: State, event: ev.PartialFailed, batch: Batch) -> State:
     """Retry it while jobs are at work; a drained batch no longer needs it."""
     partial = replace(under_way(batch, event), trouble=event.detail or "it failed")
-    state = state.with_batch(replace(batch, partial=partial)).drop(("partial", batch.id))
+    merging = batch.integrations.with_partial(partial)
+    state = state.with_batch(batch.merging(merging)).drop(("partial", batch.id))
     if batch.state is BatchState.RUNNING and not batch.is_drained:
         return state.put(("partial", batch.id), event.retry_at)
     return queue.drained(state, state.batches[batch.id], event.at)
@@ -93,9 +96,10 @@ def failed(state: State, event: ev.PartialFailed, batch: Batch) -> State:
 def cancelled(state: State, batch: Batch) -> State:
     """When the batch is cancelled, a partial integration in progress still finishes and is reported."""
     state = state.drop(("straggle", batch.id))
-    if batch.partial is not None and not batch.partial.trouble:
+    if batch.integrations.is_partial_at_work:
         return state
-    return state.with_batch(replace(batch, partial=None)).drop(("partial", batch.id))
+    merging = batch.integrations.with_partial(None)
+    return state.with_batch(batch.merging(merging)).drop(("partial", batch.id))
 
 
 def ended(state: State, event: ev.PartialEnded, batch: Batch) -> State:
@@ -108,5 +112,6 @@ def ended(state: State, event: ev.PartialEnded, batch: Batch) -> State:
         pull_request=event.pull_request,
         problems=event.problems,
     )
-    state = state.with_batch(replace(batch, partial=None, so_far=result)).drop(("partial", batch.id))
+    merging = replace(batch.integrations, partial=None, so_far=result)
+    state = state.with_batch(batch.merging(merging)).drop(("partial", batch.id))
     return queue.drained(state, state.batches[batch.id], event.at)

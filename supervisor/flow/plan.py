@@ -7,7 +7,22 @@ at a time, because each one changes which launch may follow.
 
 from collections.abc import Callable, Mapping
 
-from supervisor.flow import attention, batches, lifecycle, partial, rates, settle, slots, stopping, verifying, window
+from supervisor.flow import (
+    attention,
+    batches,
+    breaker,
+    governor,
+    lifecycle,
+    partial,
+    rates,
+    reviewing,
+    settle,
+    slots,
+    stopping,
+    surveying,
+    verifying,
+    window,
+)
 from supervisor.model import event as ev
 from supervisor.model.agenda import Item
 from supervisor.model.attempt import AttemptKey
@@ -20,8 +35,11 @@ from supervisor.model.effect import (
     Integrate,
     IntegrateSoFar,
     Launch,
+    LeaveBase,
     Note,
     Release,
+    Revise,
+    RunAtBase,
     Verify,
 )
 from supervisor.model.job import How
@@ -34,25 +52,39 @@ def plan(state: State, now: float) -> list[Effect]:
     for item in state.agenda.due(now):
         first.setdefault(item[1:3], item)
     due = [_DUE[str(item[0])](state, item, now) for item in first.values()]
-    return due or _verifications(state, now) or _launches(state, now)
+    return (
+        _unsurveyed(state, now) or due or _verifications(state, now) or _launches(state, now) or _surveys(state, now)
+    )
 
 
-def next_at(state: State) -> float | None:
+def next_at(state: State, now: float = 0.0) -> float | None:
     """The time of the next item on the agenda, or of the next launch that a provider's rate allows."""
-    return min((at for at in (state.agenda.next_at, slots.next_token_at(state)) if at is not None), default=None)
+    return min((at for at in (state.agenda.next_at, slots.next_token_at(state, now)) if at is not None), default=None)
 
 
 def _launches(state: State, now: float) -> list[Effect]:
-    began = slots.next_launch(state, now)
-    return [] if began is None else [Launch(began, lifecycle.launched(began))]
+    if (began := slots.next_launch(state, now)) is not None:
+        return [Launch(began, lifecycle.launched(began))]
+    waits = governor.wait(state, slots.launchable(state), now)
+    return [] if waits is None else [Note(waits)]
 
 
 def _verifications(state: State, now: float) -> list[Effect]:
-    if not (keys := verifying.next_group(state)):
+    pool, keys = verifying.next_group(state)
+    if not keys:
         return []
     first, *others = keys
-    began: list[Effect] = [Verify(ev.VerifyStarted(now, *first), keys)]
-    return began + [Note(ev.VerifyStarted(now, *key, beside=first.job)) for key in others]
+    began: list[Effect] = [Verify(ev.VerifyStarted(now, *first, pool=pool), keys, pool)]
+    return began + [Note(ev.VerifyStarted(now, *key, beside=first.job, pool=pool)) for key in others]
+
+
+def _surveys(state: State, now: float) -> list[Effect]:
+    began = surveying.next_group(state, now)
+    return [] if began is None else [RunAtBase(began, began.batch, began.number, began.files)]
+
+
+def _unsurveyed(state: State, now: float) -> list[Effect]:
+    return [LeaveBase(ev.SurveyAbandoned(now, *group), *group) for group in surveying.unwanted(state)]
 
 
 def _key(item: Item) -> AttemptKey:
@@ -87,6 +119,10 @@ def _wrap_up(state: State, item: Item, now: float) -> Effect:
     return attention.wrap_up(state, _key(item), now)
 
 
+def _halt(state: State, item: Item, now: float) -> Effect:
+    return Note(ev.AgentHalted(now, *_key(item), detail="a cap was reached, and the time to publish is over"))
+
+
 def _settle(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
     return Note(settle.settled(batch, batch.job(int(item[2])), now))
@@ -102,14 +138,19 @@ def _cancel(state: State, item: Item, now: float) -> Effect:
 
 def _integrate(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
+    number = batch.integrations.count
     if batch.state is BatchState.INTEGRATING:
-        return Integrate(ev.IntegrationResumed(now, batch.id, batch.integrations), batch.id, batch.integrations)
-    number = batch.integrations + 1
+        return Integrate(ev.IntegrationResumed(now, batch.id, number), batch.id, number)
+    number += 1
     return Integrate(ev.IntegrationStarted(now, batch.id, number), batch.id, number)
 
 
 def _stop(state: State, item: Item, now: float) -> Effect:
     return Note(stopping.due(state.batches[str(item[1])], now))
+
+
+def _trip(state: State, item: Item, now: float) -> Effect:
+    return Note(breaker.due(state.batches[str(item[1])], now))
 
 
 def _straggle(state: State, item: Item, now: float) -> Effect:
@@ -118,9 +159,9 @@ def _straggle(state: State, item: Item, now: float) -> Effect:
 
 def _partial(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
-    if (begun := batch.partial) is not None:
+    if (begun := batch.integrations.partial) is not None:
         return IntegrateSoFar(ev.PartialResumed(now, batch.id, begun.number), batch.id, begun.number, begun.jobs)
-    number, jobs = batch.integrations + 1, partial.over(batch)
+    number, jobs = batch.integrations.count + 1, partial.over(batch)
     return IntegrateSoFar(ev.PartialStarted(now, batch.id, number, jobs), batch.id, number, jobs)
 
 
@@ -140,6 +181,12 @@ def _window(state: State, item: Item, now: float) -> Effect:
     return Note((ev.WindowOpened if is_open else ev.WindowClosed)(now, batch.id, until))
 
 
+def _revise(state: State, item: Item, now: float) -> Effect:
+    batch = str(item[1])
+    number = state.reviews[batch].number + 1
+    return Revise(ev.RevisionStarted(now, batch, number), batch, number)
+
+
 def _clear(state: State, item: Item, now: float) -> Effect:
     return Clear(ev.ClearingStarted(now))
 
@@ -156,22 +203,30 @@ def _speed_up(state: State, item: Item, now: float) -> Effect:
     return Note(rates.quickened(state, str(item[1]), now))
 
 
+def _govern(state: State, item: Item, now: float) -> Effect:
+    return Note(governor.due(state, item, now))
+
+
 _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
+    **dict.fromkeys(governor.ITEMS, _govern),
     "collect": _collect,
     "abandon": _abandon,
     "release": _release,
     "time-out": _time_out,
     "quiet": _quiet,
     "wrap-up": _wrap_up,
+    "halt": _halt,
     "settle": _settle,
     "ready": _ready,
     "cancel": _cancel,
     "integrate": _integrate,
     "stop": _stop,
+    breaker.TRIPPED: _trip,
     "straggle": _straggle,
     "partial": _partial,
     "finish": _finish,
     "seal": _seal,
+    reviewing.REVISE: _revise,
     "window": _window,
     "rest": _rest,
     "slow-down": _slow_down,

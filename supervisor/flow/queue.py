@@ -45,9 +45,9 @@ def drained(state: State, batch: Batch, at: float) -> State:
     if not batch.is_drained or batch.finished_at is not None:
         return state
     state = state.drop(("straggle", batch.id))
-    if batch.partial is not None and not batch.partial.trouble:
+    if batch.integrations.is_partial_at_work:
         return state
-    state = state.drop(("partial", batch.id)).with_batch(replace(batch, partial=None))
+    state = state.drop(("partial", batch.id)).with_batch(batch.merging(batch.integrations.with_partial(None)))
     return state.put(("finish" if batch.state is BatchState.CANCELLED else "integrate", batch.id), at)
 
 
@@ -55,9 +55,9 @@ def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
     """Schedule the automatic partial integration: when enough jobs are over, or some time after the first launch.
 
     A timer that expires before there is any work is not re-armed."""
-    batch = replace(batch, brought=batch.brought or job.brings_work)
-    state, profile = state.with_batch(batch), batch.profile
-    if batch.straggled or not batch.brought or batch.state is not BatchState.RUNNING or batch.role == "writer":
+    merging = replace(batch.integrations, has_work=batch.integrations.has_work or job.brings_work)
+    state, profile = state.with_batch(batch.merging(merging)), batch.profile
+    if merging.is_asked or not merging.has_work or batch.state is not BatchState.RUNNING or batch.role == "writer":
         return state
     over = batch.count(JobState.DONE) + batch.count(JobState.CANCELLED)
     if profile.integrate_share and over >= profile.integrate_share * len(batch.tests):
@@ -67,7 +67,9 @@ def straggled(state: State, batch: Batch, job: Job, at: float) -> State:
 
 
 def requeued(state: State, event: ev.JobRequeued, job: Job) -> State:
-    job = replace(job, ending=None, setbacks=replace(job.setbacks, retries=job.setbacks.retries + event.counts))
+    job = replace(
+        job, ending=None, setbacks=replace(job.setbacks, retries=job.setbacks.retries + event.counts, why=event.why)
+    )
     state = state.with_job(event.batch, job).drop(("settle", event.batch, event.job))
     if event.ready_at > event.at:
         return state.put(("ready", event.batch, event.job), event.ready_at)

@@ -3,18 +3,21 @@
 No events: the request is already fulfilled. Every refusal says what to do instead.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from supervisor.errors import NoSuchThing, Refused
-from supervisor.flow import partial, window
+from supervisor.flow import partial, policy, reviewing, window
+from supervisor.flow.governor import accounts
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.batch import Batch, BatchState
+from supervisor.model.hindrance import FOR_A_PERSON
 from supervisor.model.job import INTEGRATOR, How, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 
+POLICY_HINT = "submit with another profile, or change [policy] in the configuration"
 #: outcomes that `retry` of a whole batch retries
 _UNWELL = {Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STALLED, Outcome.LOST, Outcome.CANCELLED, Outcome.BLOCKED}
 
@@ -44,7 +47,7 @@ def _job_state(batch: Batch, number: int) -> JobState:
 def _has_means(batch: Batch) -> None:
     if batch.is_spent:
         hint = "submit the tests that are left, with a larger `budget_tokens` in their profile"
-        raise Refused(f"batch {batch.id} can't continue: {batch.stop_detail}", hint=hint)
+        raise Refused(f"batch {batch.id} can't continue: {batch.stop.detail}", hint=hint)
 
 
 def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
@@ -63,6 +66,8 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
         named = ", ".join(unknown) or "(none)"
         hint = f"the pools are: {', '.join(sorted(state.pools)) or 'none'}"
         raise Refused(f"profile {request.profile.name} uses a pool that is not configured: {named}", hint=hint)
+    if denied := policy.breach(request.profile, state.pools):
+        raise Refused(denied, hint=POLICY_HINT)
     if request.profile.window:
         window.parse(request.profile.window)
     return [
@@ -80,6 +85,7 @@ def _submit(state: State, request: rq.Submit, at: float) -> list[ev.Event]:
             cases=request.cases,
             retry_of=request.retry_of,
             submitted_from=request.submitted_from,
+            audited=request.audited,
         )
     ]
 
@@ -161,11 +167,27 @@ def _pause(state: State, request: rq.Pause, at: float) -> list[ev.Event]:
 
 
 def _resume(state: State, request: rq.Resume, at: float) -> list[ev.Event]:
+    """Who resumes has also solved what an account waits for."""
     if not request.batch:
-        return [ev.QueueResumed(at, author=request.author)] if state.paused else []
+        resumed: list[ev.Event] = [ev.QueueResumed(at, author=request.author)] if state.paused else []
+        held = [
+            batch for batch in state.in_order() if batch.stop.reason in FOR_A_PERSON and batch.finished_at is None
+        ]
+        resumed += [ev.BatchResumed(at, batch.id, author=request.author) for batch in held]
+        return resumed + _opened(state, state.accounts, request.author, at)
     batch = _open_batch(state, request.batch)
     _has_means(batch)
-    return [ev.BatchResumed(at, batch.id, author=request.author)] if batch.paused or batch.stopped else []
+    resumed = [ev.BatchResumed(at, batch.id, author=request.author)] if batch.paused or batch.stop.reason else []
+    return resumed + _opened(state, accounts.names_of(batch.profile), request.author, at)
+
+
+def _opened(state: State, names: Iterable[str], author: str, at: float) -> list[ev.Event]:
+    return [
+        ev.AccountOpened(at, name, pause.reason, pause.model, author=author)
+        for name in names
+        for pause in state.accounts[name].pauses.values()
+        if pause.needs_a_person
+    ]
 
 
 def _set_slots(state: State, request: rq.SetSlots, at: float) -> list[ev.Event]:
@@ -187,13 +209,21 @@ def _configure(state: State, request: rq.Configure, at: float) -> list[ev.Event]
     return [ev.PoolsConfigured(at, pools=request.pools, verify_slots=request.verify_slots)]
 
 
+def _configure_accounts(state: State, request: rq.ConfigureAccounts, at: float) -> list[ev.Event]:
+    if state.configured_accounts == request.accounts and state.budget == request.budget:
+        return []
+    return [ev.AccountsConfigured(at, accounts=request.accounts, budget=request.budget)]
+
+
 _DECISIONS: Mapping[type, Callable[[State, Any, float], list[ev.Event]]] = {
     rq.Submit: _submit,
     rq.Cancel: _cancel,
     rq.Retry: _retry,
     rq.IntegrateSoFar: _integrate,
+    rq.ReviewCommits: reviewing.decide,
     rq.Pause: _pause,
     rq.Resume: _resume,
     rq.SetSlots: _set_slots,
     rq.Configure: _configure,
+    rq.ConfigureAccounts: _configure_accounts,
 }

@@ -83,7 +83,7 @@ class Ended:
 def is_missed(name: tuple[str, ...], ended: Ended) -> bool:
     """Whether a ref of a batch may hold the only copy of some work. `("3", "1")` is the ref of job 3, attempt 1."""
     match name:
-        case ("base",) | ("landed", *_):
+        case ("base",) | ("landed", *_) | ("reviewed", *_):
             return False
         case ("integrated", *_):
             return not ended.landed

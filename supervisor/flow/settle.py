@@ -3,7 +3,7 @@
 from supervisor.flow import slots
 from supervisor.model import event as ev
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.hindrance import FOR_A_PERSON
+from supervisor.model.hindrance import FOR_A_PERSON, WAITED_OUT
 from supervisor.model.job import Ending, How, Job
 from supervisor.model.outcome import Outcome
 
@@ -38,7 +38,7 @@ def settled(batch: Batch, job: Job, at: float) -> ev.JobRequeued | ev.JobEnded:
         if not batch.is_spent:
             return again
         if not again.counts:  # it would be requeued, but the budget is spent
-            ending = Ending(How.CANCELLED, batch.stop_detail)
+            ending = Ending(How.CANCELLED, batch.stop.detail)
     return ev.JobEnded(at, batch.id, job.number, outcome=_OUTCOMES[ending.how], detail=ending.detail)
 
 
@@ -58,6 +58,8 @@ def _again(batch: Batch, job: Job, ending: Ending, at: float) -> ev.JobRequeued 
             return requeued()
         case How.HINDERED if job.setbacks.hindrance in FOR_A_PERSON:
             return requeued()  # its batch is stopped until a person resumes it
+        case How.HINDERED if job.account and job.setbacks.hindrance in ("", *WAITED_OUT):
+            return requeued()  # its account waits
         case How.HINDERED:
             return requeued(
                 min(HINDERED_SECONDS * 2.0 ** min(job.setbacks.hindrances - 1, 10), LONGEST_HINDERED_SECONDS)

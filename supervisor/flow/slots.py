@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from supervisor.flow import rates
+from supervisor.flow import canary, policy, rates
+from supervisor.flow.governor import accounts, pressure, spending
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.pool import Pool
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
 #: How long a pool rests after its provider failed: doubles up to the limit.
@@ -32,7 +34,7 @@ def taken(state: State, attempt: Attempt) -> State:
     if attempt.new_host:
         pool = replace(pool, born=pool.born.set(attempt.host, attempt.started_at))
     return (
-        rates.taken(state, attempt)
+        rates.taken(accounts.taken(state, attempt), attempt)
         .with_pool(pool)
         .with_batch(replace(batch, busy=batch.busy + 1, agents=batch.agents + 1))
     )
@@ -41,7 +43,7 @@ def taken(state: State, attempt: Attempt) -> State:
 def freed(state: State, attempt: Attempt) -> State:
     """Free the slot: the agent's work is safe, so another agent may start while this one is put away."""
     pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
-    state = state.with_pool(replace(pool, busy=pool.busy - 1, lingering=pool.lingering + 1))
+    state = accounts.freed(state, attempt).with_pool(replace(pool, busy=pool.busy - 1, lingering=pool.lingering + 1))
     return state.with_batch(replace(batch, busy=batch.busy - 1))
 
 
@@ -49,6 +51,7 @@ def left(state: State, attempt: Attempt) -> State:
     """The agent is put away."""
     if attempt.holds_slot:
         state = freed(state, attempt)
+    state = spending.ended(state, attempt)
     pool, batch = state.pools[attempt.pool], state.batches[attempt.key.batch]
     pool = replace(pool, lingering=pool.lingering - 1)
     if attempt.host:
@@ -59,7 +62,7 @@ def left(state: State, attempt: Attempt) -> State:
 def pool_answered(state: State, attempt: Attempt, at: float) -> State:
     pool = state.pools[attempt.pool]
     avoided = pool.avoided.delete(attempt.host) if attempt.host in pool.avoided else pool.avoided
-    return rates.answered(state, attempt, at).with_pool(replace(pool, failures=0, avoided=avoided))
+    return rates.answered(state, attempt, at).with_pool(replace(pool, failures=0, avoided=avoided, trouble=""))
 
 
 def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
@@ -78,7 +81,7 @@ def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> Sta
     if not pool.resting:
         rest = min(REST_SECONDS * 2 ** min(pool.failures, 10), LONGEST_REST_SECONDS)
         state = state.put(("rest", pool.name), event.at + rest)
-        pool = replace(pool, failures=pool.failures + 1, resting=True)
+        pool = replace(pool, failures=pool.failures + 1, resting=True, trouble=event.detail or event.reason)
     return state.with_pool(pool)
 
 
@@ -89,26 +92,31 @@ def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
     """The launch that is due now, if any. It needs all of these:
 
     - neither the queue nor the batch is paused, the batch's window is open, and a job waits
-    - the batch holds fewer slots than its profile allows
-    - one of its pools, taken in order, has room, and its provider may be asked for what the launch creates
+    - the batch holds fewer slots than its profile allows, and its canaries have come through or are this launch
+    - one of its accounts is open for its model (`governor`)
+    - one of its pools, taken in order, may have its code and has room, and its provider may be asked for what the
+      launch creates
 
     Batches of higher priority go first; among equals, the one with the fewest agents, then the oldest.
     """
-    for batch in sorted(_launchable(state), key=lambda batch: (-batch.priority, batch.busy, batch.number)):
+    for batch in sorted(launchable(state), key=lambda batch: (-batch.priority, batch.busy, batch.number)):
+        if (account := accounts.open_for(state, batch, now)) is None:
+            continue
         for pool in _pools(state, batch):
-            launch = _launch(state, batch, pool, now)
+            launch = replace(_launch(state, batch, pool, now), account=account)
             if rates.has_token(state, pool, new_host=launch.new_host, now=now):
                 return launch
     return None
 
 
-def awaited(state: State) -> set[str]:
+def awaited(state: State, now: float = 0.0) -> set[str]:
     """The pools with room for which a job waits: once all that is due is begun, for a provider to create more."""
-    return {pool.name for batch in _launchable(state) for pool in _pools(state, batch)}
+    ready = (batch for batch in launchable(state) if accounts.open_for(state, batch, now) is not None)
+    return {pool.name for batch in ready for pool in _pools(state, batch)}
 
 
-def next_token_at(state: State) -> float | None:
-    pools = (state.pools[name] for name in awaited(state))
+def next_token_at(state: State, now: float) -> float | None:
+    pools = (state.pools[name] for name in awaited(state, now))
     return min((rates.of(state, pool).next_at for pool in pools if not rates.is_full(state, pool)), default=None)
 
 
@@ -116,18 +124,19 @@ def _pools(state: State, batch: Batch) -> Iterator[Pool]:
     """The batch's pools with room, in order. A configured rate is waited for, because its tokens come soon; where a
     provider has refused some for their rate, the next pool may be used."""
     for pool in (state.pools[name] for name in batch.profile.pools if name in state.pools):
-        if pool.has_room:
+        if pool.has_room and policy.may_use(batch.profile, pool):
             yield pool
             if (rate := rates.of(state, pool)).limit and not rate.learned:
                 return
 
 
-def _launchable(state: State) -> Iterator[Batch]:
+def launchable(state: State) -> Iterator[Batch]:
+    """The batches with a job that could be launched, as far as the batch and the pools are concerned."""
     if state.paused or not any(pool.has_room for pool in state.pools.values()):
         return
     for batch in state.batches.values():
         waits = not batch.paused and batch.window_open and batch.next_waiting is not None
-        if waits and (not batch.profile.slots or batch.busy < batch.profile.slots):
+        if waits and canary.has_room(batch) and (not batch.profile.slots or batch.busy < batch.profile.slots):
             yield batch
 
 
@@ -149,6 +158,7 @@ def _launch(state: State, batch: Batch, pool: Pool, now: float) -> ev.LaunchStar
         provider=pool.provider,
         host=host,
         new_host=new_host,
+        continues=batch.job(number).continues,
     )
 
 
@@ -191,5 +201,8 @@ def configured(state: State, specs: tuple[ev.PoolSpec, ...]) -> State:
         pool = replace(pool, provider=spec.provider, slots=spec.slots)
         pool = replace(pool, hosts=spec.hosts, agents_per_host=spec.agents_per_host)
         pool = replace(pool, host_seconds=spec.host_seconds, build_args=spec.build_args)
+        pool = replace(pool, auto=spec.auto, most=spec.slots)
+        pool = pressure.fitted(state, pool) if spec.auto else pool
+        pool = replace(pool, verify_slots=spec.verify_slots)
         pools = pools.set(spec.name, pool)
     return rates.configured(replace(state, pools=pools), specs)

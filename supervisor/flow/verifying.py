@@ -3,19 +3,24 @@
 Theory of operation. A claim waits until a slot is free; slots for verification are not those of agents. Batches of
 higher priority go first, then the batch with the fewest groups under way, then the oldest.
 
+Each remote pool has slots of its own. By default a claim is verified where its work was made: what was written in a
+remote pool is not executed on this machine unless the profile says so. A pool that is away holds up no other.
+
 Claims that wait go together: one group, one slot. The judge settles what it can from common runs and puts the rest
 back, each with the size of the largest group that it may still be in. A claim that is put back as a suspect goes
 alone, which settles everything.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
 from supervisor.model.outcome import SUCCESSES
+from supervisor.model.pool import Pool
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
 # --- what happens
@@ -57,21 +62,48 @@ def all_wait_again(state: State) -> State:
 # --- the choice
 
 
-def next_group(state: State) -> tuple[AttemptKey, ...]:
-    """The claims to verify now, in one slot; none if no slot is free or no claim waits."""
-    if not state.verifying.waiting or len(state.verifying.groups) >= slots_of(state):
-        return ()
-    waiting: defaultdict[str, list[AttemptKey]] = defaultdict(list)
+def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
+    """The claims to verify now, in one slot of this pool ("": of this machine); none if no slot is free or no claim
+    waits."""
+    waiting: defaultdict[tuple[str, str], list[AttemptKey]] = defaultdict(list)
     for key in state.verifying.waiting:
-        waiting[key.batch].append(key)
+        batch = state.batches[key.batch]
+        waiting[place_of(state.pools, batch.profile, batch.job(key.job).pool), key.batch].append(key)
+    is_free = {pool: busy_of(state, pool) < slots_of(state, pool) for pool in {pool for pool, _ in waiting}}
+    open_ = [(state.batches[batch], pool) for pool, batch in waiting if is_free[pool]]
+    if not open_:
+        return "", ()
     under_way = Counter(first.batch for first in state.verifying.groups)
-    batches = (state.batches[each] for each in waiting)
-    batch = min(batches, key=lambda each: (-each.priority, under_way[each.id], each.number))
-    return tuple(_group(state, batch, sorted(waiting[batch.id])))
+    batch, pool = min(open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1]))
+    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id])))
 
 
-def slots_of(state: State) -> int:
+def busy_of(state: State, pool: str = "") -> int:
+    """The slots that are taken there: by groups of claims, and by groups of files that are run at their base."""
+    surveys = (batch for batch in state.batches.values() if batch.survey.under_way)
+    files = sum(len(batch.survey.under_way) for batch in surveys if home_of(state.pools, batch.profile) == pool)
+    return state.verifying.busy(pool) + files
+
+
+def home_of(pools: Mapping[str, Pool], profile: Profile) -> str:
+    """Where the base of a batch is surveyed: where most of its claims will be verified."""
+    return place_of(pools, profile, profile.pools[0] if profile.pools else "")
+
+
+def place_of(pools: Mapping[str, Pool], profile: Profile, made_in: str) -> str:
+    """The remote pool in which what was made in a pool is verified; "": this machine."""
+    wanted = profile.verify_pools
+    name = made_in if not wanted or made_in in wanted else wanted[0]
+    pool = pools.get(name)
+    # One that is not known any more is not taken for this machine.
+    is_here = not name or (pool.provider == "local" if pool is not None else name == "local")
+    return "" if is_here else name
+
+
+def slots_of(state: State, pool: str = "") -> int:
     """When no job waits for an agent, slots of agents on this machine fall idle and verify: as many again at most."""
+    if pool:
+        return state.pools[pool].verifies_at_once if pool in state.pools else 1
     slots = state.verifying.slots
     if any(batch.next_waiting is not None for batch in state.batches.values()):
         return slots

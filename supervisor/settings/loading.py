@@ -15,15 +15,22 @@ from pydantic_settings.exceptions import SettingsError
 
 from supervisor import paths
 from supervisor.errors import Misconfigured
+from supervisor.settings.alerting import AlertTable, MailTable, WebhookTable
+from supervisor.settings.dashboard import DashboardTable
+from supervisor.settings.gate import GateTable, UpstreamTable
+from supervisor.settings.governing import AccountTable, BudgetTable, PriceTable, RefusalTable
+from supervisor.settings.policies import PolicyTable
+from supervisor.settings.pools import PoolTable
 from supervisor.settings.profiles import launch_rates, resolve
+from supervisor.settings.scheduling import ScheduleTable
 from supervisor.settings.tables import (
     GitHubTable,
     IntegrateAtTable,
     MngrTable,
-    PoolTable,
     ProfileTable,
     Settings,
 )
+from supervisor.settings.telemetry import TelemetryTable
 from supervisor.settings.values import PREFIX
 
 #: variables of the agent contract, which are not configuration
@@ -41,6 +48,8 @@ def load(config: Path | None = None, overrides: Mapping[str, Any] | None = None)
         raise _explained(invalid, layers) from None
     for name in settings.profiles:
         resolve(settings, name)
+    for schedule in settings.schedules:
+        resolve(settings, schedule.profile)
     launch_rates(settings)
     return settings
 
@@ -146,11 +155,25 @@ def _known_keys(place: list[str]) -> list[str]:
     tables: Mapping[str, dict[str, FieldInfo]] = {
         "mngr": MngrTable.model_fields,
         "github": GitHubTable.model_fields,
+        "gate": GateTable.model_fields,
+        "dashboard": DashboardTable.model_fields,
+        "telemetry": TelemetryTable.model_fields,
         "pools": PoolTable.model_fields,
         "profiles": ProfileTable.model_fields,
+        "policy": PolicyTable.model_fields,
+        "accounts": AccountTable.model_fields,
+        "budget": BudgetTable.model_fields,
+        "prices": PriceTable.model_fields,
+        "refusals": RefusalTable.model_fields,
+        "schedules": ScheduleTable.model_fields,
+        "alerts": AlertTable.model_fields,
+        "webhooks": WebhookTable.model_fields,
+        "mail": MailTable.model_fields,
     }
     if place[-2:-1] == ["integrate_at"]:
         return list(IntegrateAtTable.model_fields)
+    if place[:2] == ["gate", "upstreams"]:
+        return list(UpstreamTable.model_fields)
     return list(Settings.model_fields if len(place) == 1 else tables.get(place[0], {}))
 
 

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from supervisor.errors import Misconfigured, NoSuchThing
-from supervisor.kinds import kind_of
-from supervisor.model.batch import Profile
+from supervisor.kinds import kind_of, unwalled
 from supervisor.model.event import PoolSpec
-from supervisor.settings.tables import PoolTable, ProfileTable, Settings
+from supervisor.model.profile import Profile
+from supervisor.settings.pools import PoolTable
+from supervisor.settings.tables import ProfileTable, Settings
 from supervisor.settings.values import timezone_name
 
 NO_LIFETIMES: Mapping[str, float] = MappingProxyType({})
@@ -21,10 +22,17 @@ def resolve(settings: Settings, name: str) -> Profile:
     """The profile of that name, with what it inherits. `default` always exists."""
     table = _inherited(settings, name)
     pools = [pool.name for pool in settings.pools]
-    if unknown := [pool for pool in table.pools if pool not in pools]:
+    verifying = [pool for pool in table.verify_pools if pool != "local"]  # this machine, whatever pools there are
+    if unknown := [pool for pool in (*table.pools, *verifying) if pool not in pools]:
         raise Misconfigured(
             f"profile {name} uses the pool {unknown[0]}, which is not configured",
             hint=f"the pools are: {', '.join(pools) or 'none'}",
+        )
+    named = table.accounts or ((table.account,) if table.account else ())
+    if unknown := [account for account in named if account not in settings.accounts]:
+        raise Misconfigured(
+            f"profile {name} uses the account {unknown[0]}, which is not configured",
+            hint=f"the accounts are: {', '.join(settings.accounts) or 'none'}",
         )
     if table.agent == "command" and not table.command:
         raise Misconfigured(
@@ -32,12 +40,17 @@ def resolve(settings: Settings, name: str) -> Profile:
         )
     if "agent_args" not in table.model_fields_set:
         table = table.model_copy(update={"agent_args": kind_of(table.agent).args})
-    values = table.model_dump(exclude={"inherits", "select", "integrate_at"})
+    values = table.model_dump(exclude={"inherits", "integrate_at", "account"}) | {"accounts": named}
     early = table.integrate_at
     values |= {"integrate_share": early.share or 0.0, "integrate_after_seconds": early.after or 0.0}
     values |= {key: tuple(map(str, values[key])) for key in ("sandbox_read", "sandbox_write")}
-    values["budget_tokens"] = table.budget_tokens or 0
-    return Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
+    values |= {"budget_tokens": table.budget_tokens or 0, "budget_dollars": table.budget_dollars or 0.0}
+    profile = Profile(**values | {"name": name, "timezone": table.timezone or local_timezone()})
+    if profile.agent_walls == "require" and (why := unwalled(profile)):
+        raise Misconfigured(
+            f"profile {name} requires walls around agents: {why}", hint='say agent_walls = "auto" or "off"'
+        )
+    return profile
 
 
 def _inherited(settings: Settings, name: str) -> ProfileTable:
@@ -91,7 +104,14 @@ def launch_rates(settings: Settings) -> dict[str, float]:
             raise Misconfigured(
                 f"the launch_rate of provider {pool.provider} is {both}", hint="it is one for all pools of a provider"
             )
+    if far := [pool for pool in settings.pools if pool.slots == "auto" and (pool.provider != "local" or pool.hosts)]:
+        hint = "set a number: only of this machine it is known how many agents it has room for"
+        raise Misconfigured(f'pool {far[0].name} has slots = "auto", but is not on this machine', hint=hint)
     return LAUNCH_RATES | {name: pool.launch_rate for name, pool in said.items() if pool.launch_rate is not None}
+
+
+#: The most that this machine is believed to have room for.
+MOST_SLOTS = 200
 
 
 def pool_specs(settings: Settings, lifetimes: Mapping[str, float] = NO_LIFETIMES) -> tuple[PoolSpec, ...]:
@@ -103,12 +123,14 @@ def pool_specs(settings: Settings, lifetimes: Mapping[str, float] = NO_LIFETIMES
         return PoolSpec(
             name=pool.name,
             provider=pool.provider,
-            slots=pool.slots,
+            slots=MOST_SLOTS if pool.slots == "auto" else pool.slots,
+            auto=pool.slots == "auto",
             hosts=pool.hosts,
             agents_per_host=pool.agents_per_host if makes_hosts else 0,
             launch_rate=rates.get(pool.provider, 0.0),
             host_seconds=lifetimes.get(pool.name, 0.0) if makes_hosts else 0.0,
             build_args=pool.build_args if makes_hosts else (),
+            verify_slots=pool.verify_slots or 0,
         )
 
     return tuple(spec(pool) for pool in settings.pools)

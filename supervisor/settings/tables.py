@@ -12,7 +12,15 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from supervisor import paths
 from supervisor.kinds import kind_of
-from supervisor.model.batch import DENIED
+from supervisor.model.denied import DENIED
+from supervisor.settings.alerting import AlertTable, MailTable, WebhookTable
+from supervisor.settings.dashboard import DashboardTable
+from supervisor.settings.gate import GateTable
+from supervisor.settings.governing import AccountTable, BudgetTable, PriceTable, RefusalTable
+from supervisor.settings.policies import PolicyTable
+from supervisor.settings.pools import PoolTable
+from supervisor.settings.scheduling import ScheduleTable
+from supervisor.settings.telemetry import TelemetryTable
 from supervisor.settings.values import (
     PREFIX,
     AbsolutePath,
@@ -51,7 +59,7 @@ class MngrTable(Table):
     tmux_tmpdir: AbsolutePath | None = None
     #: whether to watch `mngr observe` between listings; `auto`: if this mngr has it
     observe: Literal["auto", "always", "never"] = "auto"
-    #: the time between two listings of a provider's agents
+    #: the time between two listings of a provider's agents; ten times that while all its hosts tell what is new
     list_seconds: Seconds = 30
 
 
@@ -81,26 +89,6 @@ class KeepTable(Table):
     megabytes: Annotated[int, Field(ge=1)] = 20_000
 
 
-class PoolTable(Table):
-    """A place where agents run, and how many at a time. There can be several `[[pools]]`."""
-
-    #: the name that profiles use
-    name: Name
-    #: a mngr provider: `local`, `modal`, `docker`, or one that mngr's own settings define, such as an ssh pool
-    provider: Name = "local"
-    #: existing hosts of the provider; empty: this machine, or new hosts where the provider makes them
-    hosts: Words = ()
-    #: the number of agents that share a new host
-    agents_per_host: Annotated[int, Field(ge=1)] = 4
-    #: mngr's arguments for a new host, each as for `mngr create --build-arg`; no secrets
-    build_args: Words = ()
-    #: the number of hosts (or of agents, where no hosts are made) that the provider is asked for per second; 0: no
-    #: limit; default: 4 for `modal`, otherwise no limit. It holds for the provider, whichever of its pools says it
-    launch_rate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    #: the number of agents at a time
-    slots: Annotated[int, Field(ge=0, le=100_000)] = 4
-
-
 class IntegrateAtTable(Table):
     """Create a branch of the finished work before the batch is over: once, as soon as one of the conditions holds."""
 
@@ -121,6 +109,10 @@ class ProfileTable(Table):
     agent_args: Words = kind_of("claude").args
     #: for `agent = "command"`: the program and its arguments
     command: Words = ()
+    #: the account of its agents, see `[accounts]`; empty: that of the kind of agent
+    account: str = ""
+    #: several accounts in order of preference; when one is paused or full, the next one is used
+    accounts: Words = ()
     #: pools in order of preference; when one is full, the next one is used
     pools: Annotated[Words, Field(min_length=1)] = ("local",)
     #: the number of agents of one batch at a time; 0: as many as the pools have slots
@@ -132,6 +124,9 @@ class ProfileTable(Table):
     keep_agents: Literal["all", "failed", "none"] = "failed"
     #: a shell command that prepares every checkout, such as `uv sync`
     setup: str = ""
+    #: globs of the files that decide what `setup` leaves, which then serves every checkout with the same ones; `[]`:
+    #: run it each time; default: lock files, and whatever the setup opens
+    setup_inputs: Words | None = None
     #: the command that runs pytest in a checkout, such as `["uv", "run", "pytest"]`
     pytest: Annotated[Words, Field(min_length=1)] = ("python", "-m", "pytest")
     #: what one job is: a test function with all its cases, or one case, class or file
@@ -152,12 +147,24 @@ class ProfileTable(Table):
     parked_timeout_seconds: Seconds = 900
     #: new attempts after a crash or a stall; rate limits and refused logins do not count
     retries: Annotated[int, Field(ge=0)] = 1
+    #: when so many jobs fail in the same way at the same stage, their batch is paused; 0: never for a number
+    breaker_jobs: Annotated[int, Field(ge=0)] = 5
+    #: the same as a share of all jobs of the batch, such as 0.2; the smaller of the two counts; 0: never for a share
+    breaker_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0
+    #: in a batch of more than 10 jobs, so many must come through (published and collected) before the others start
+    canaries: Annotated[int, Field(ge=0, le=3)] = 0
     #: the time limit of one test case, in the agent's runs and in verification
     test_timeout_seconds: Seconds = 120
     #: how often each claim is run again; 0: nothing is verified
     verify_runs: Annotated[int, Field(ge=0)] = 2
     #: how many claims are verified together at most; 1: each by itself
     verify_group: Annotated[int, Field(ge=1, le=100)] = 32
+    #: what is run at the base; `full`: all files of the batch, beside the agents; `file`: a file when a claim needs
+    #: it; `none`: as little as verdicts need: for a claim that a test was clean, only that test
+    survey: Literal["full", "file", "none"] = "full"
+    #: the pools in which claims are verified; default: each in the pool where its work was made. `["local"]`: all on
+    #: this machine, also what was written elsewhere. Work that was made in none of them is verified in the first
+    verify_pools: Words = ()
     #: the time for evidence, as a multiple of the time of those runs; 0: no evidence is gathered
     evidence_factor: Annotated[float, Field(ge=0)] = 2
     #: pytest arguments for additional tests that must pass on the branch; `[]`: none; default: the tests of all
@@ -184,20 +191,29 @@ class ProfileTable(Table):
     sandbox_processes: Annotated[int, Field(ge=16)] = 2048
     #: what one run may write to disk, in MB
     sandbox_disk_mb: Annotated[int, Field(ge=16)] = 8192
+    #: walls around agents of this machine; `auto`: where it can build them, `require`: no agent starts without them,
+    #: `off`: none. Inside, `sandbox_read`, `sandbox_write`, `sandbox_memory_mb` (0: no limit) and `sandbox_processes`
+    #: hold for the agent, too; it has the network
+    agent_walls: Literal["auto", "require", "off"] = "off"
     #: globs of files that agents may edit; empty: everything that is not denied
     allow_paths: Words = ()
     #: globs of files that agents may not edit, even if allowed; a name without `/` matches at any depth
     deny_paths: Words = DENIED
     #: a folder with prompt templates that replace or extend the shipped ones
     prompts: Annotated[str, AfterValidator(absolute_text)] = ""
-    #: not used yet
-    select: Literal["all", "changed", "failed"] = "all"
+    #: which tests get an agent: all, those that last ended badly, that fail now, or that a change since may concern
+    select: Literal["all", "failed", "red", "changed"] = "all"
+    #: of the tests that `changed` skips, this share (and one at least) runs all the same, to find out whether that is
+    #: right; 0: none
+    audit_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     #: a daily time such as "22:00-06:00"; jobs start only inside it, running ones finish
     window: Annotated[str, AfterValidator(window_of_day)] = ""
     #: the time zone of the window, such as Europe/Berlin; empty: this machine's
     timezone: Annotated[str, AfterValidator(lambda name: name and timezone_name(name))] = ""
     #: the tokens that a batch may use, cached ones and the integrator's included; default: no limit
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
+    #: the same in dollars, for accounts that are paid with money
+    budget_dollars: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 class Settings(BaseSettings):
@@ -214,10 +230,22 @@ class Settings(BaseSettings):
     mngr: MngrTable = MngrTable()
     github: GitHubTable = GitHubTable()
     keep: KeepTable = KeepTable()
+    gate: GateTable = GateTable()
+    dashboard: DashboardTable = DashboardTable()
+    telemetry: TelemetryTable = TelemetryTable()
     pools: tuple[PoolTable, ...] = (PoolTable(name="local"),)
     #: the number of verifications at a time, besides the agents
     verify_slots: Annotated[int, Field(ge=1)] = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
+    accounts: dict[Name, AccountTable] = {}
+    budget: BudgetTable = BudgetTable()
+    prices: tuple[PriceTable, ...] = ()
+    refusals: tuple[RefusalTable, ...] = ()
     profiles: dict[Name, ProfileTable] = {}
+    policy: dict[AbsolutePath, PolicyTable] = {}
+    schedules: tuple[ScheduleTable, ...] = ()
+    alerts: tuple[AlertTable, ...] = ()
+    webhooks: tuple[WebhookTable, ...] = ()
+    mail: MailTable = MailTable()
 
     @classmethod
     def settings_customise_sources(
@@ -244,4 +272,14 @@ class Settings(BaseSettings):
         names = [pool.name for pool in self.pools]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two pools are named {doubled[0]}")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        for what, named in (("webhooks", self.webhooks), ("schedules", self.schedules)):
+            names = [each.name for each in named]
+            if doubled := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"two {what} are named {doubled[0]}")
+        if any(hook.name == "mail" for hook in self.webhooks):
+            raise ValueError("a webhook can't be named mail: that is the receiver of [mail]")
         return self

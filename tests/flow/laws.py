@@ -1,21 +1,26 @@
 """What is true of every state the core can be in, checked against a count from scratch; and of every history."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from supervisor.flow import rates, slots
+from supervisor.flow import canary, rates, slots
+from supervisor.flow.governor import accounts
 from supervisor.flow.lifecycle import key_of
 from supervisor.flow.plan import next_at
 from supervisor.flow.settle import MOST_LAUNCHES
 from supervisor.model import event as ev
-from supervisor.model.agenda import Item
-from supervisor.model.attempt import Attempt, AttemptKey, Stage
+from supervisor.model.attempt import AttemptKey, Stage
 from supervisor.model.batch import Batch, BatchState
-from supervisor.model.effect import Clear, Collect, Effect, Integrate, IntegrateSoFar, Launch, Nudge, Release, Verify
+from supervisor.model.effect import (
+    Effect,
+)
 from supervisor.model.job import How, Job, JobState
 from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
+from supervisor.model.survey import Survey
 from supervisor.model.usage import NOTHING
+from tests.flow import account_laws
+from tests.flow.awaiting import awaited, due_to
 
 #: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
 EXCUSED = frozenset({"provider", "missing", "interrupted", "rate"})
@@ -32,7 +37,9 @@ def check_books(state: State) -> None:
         assert pool.resting == (("rest", pool.name) in state.agenda.times)
     for batch in state.batches.values():
         _check_batch(state, batch)
+        _check_survey(batch.survey)
     _check_verifying(state)
+    account_laws.check_books(state)
     assert list(state.agenda.order) == sorted((at, item) for item, at in state.agenda.times.items())
     assert all(key.batch in state.batches for key in state.attempts), "an agent of a sealed batch"
 
@@ -49,6 +56,14 @@ def _check_verifying(state: State) -> None:
     assert all(each.batch in state.batches for each in found.group_of)
 
 
+def _check_survey(survey: Survey) -> None:
+    """Each file is run, under way, or due: once."""
+    begun = [*survey.again, *(file for files in survey.under_way.values() for file in files)]
+    assert set(begun) <= set(survey.files[: survey.cursor])
+    assert len(begun) == len(set(begun)) == survey.cursor - survey.over
+    assert all(number <= survey.groups for number in survey.under_way)
+
+
 def _check_batch(state: State, batch: Batch) -> None:
     attempts = list(state.attempts_of(batch.id))
     assert batch.agents == len(attempts)
@@ -60,7 +75,8 @@ def _check_batch(state: State, batch: Batch) -> None:
     assert batch.cursor == len(batch.tests) or batch.cursor + 1 not in batch.touched
     assert len(set(batch.again)) == len(batch.again)
     assert all(batch.job(number).state is JobState.QUEUED for number in batch.again)
-    assert batch.usage == sum((job.usage for job in (*batch.touched.values(), *integrators(batch))), NOTHING)
+    used = sum((job.usage for job in (*batch.touched.values(), *integrators(batch))), NOTHING)
+    assert batch.usage == replace(used, model=batch.usage.model), "the last model is that of whoever spoke last"
     for job in (*batch.touched.values(), *integrators(batch)):
         last = state.attempts.get(AttemptKey(batch.id, job.number, job.attempts))
         stages = _STAGES[job.state]
@@ -90,11 +106,15 @@ _STAGES: dict[JobState, tuple[Stage | None, ...]] = {
 
 def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
     """Whatever waits for something will get it: it is due, or a device has yet to answer."""
-    under_way = {_awaited(effect) for effect in asked} | set(state.agenda.times)
+    under_way = {awaited(effect) for effect in asked} | set(state.agenda.times)
     is_launching = any(attempt.stage is Stage.LAUNCHING for attempt in state.attempts.values())
     assert not slots.awaited(state) or next_at(state) is not None or is_launching, "nobody will launch what waits"
+    for batch in slots.launchable(state):
+        has_room = any(state.pools[name].has_room for name in batch.profile.pools if name in state.pools)
+        is_held = has_room and not slots.awaited(state)
+        assert not is_held or account_laws.will_open(state, batch), f"{batch.id} waits for no account that opens"
     for attempt in state.attempts.values():
-        assert under_way & set(_due_to(attempt)), f"nobody will move on {attempt}"
+        assert under_way & set(due_to(attempt)), f"nobody will move on {attempt}"
     for batch in state.batches.values():
         for job in (*batch.touched.values(), *integrators(batch)):
             where = (batch.id, job.number)
@@ -108,49 +128,18 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
                 assert is_judged, f"{job} is never judged"
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
+        for number in batch.survey.under_way:
+            assert ("base", batch.id, number) in under_way, f"group {number} of the survey of {batch.id} never ends"
         if batch.finished_at is None and batch.is_drained:
             due = {("integrate", batch.id), ("finish", batch.id), ("partial", batch.id)}
             assert due & under_way, f"{batch.id} is drained and never ends"
-        if batch.partial is not None and (batch.state is BatchState.RUNNING or not batch.partial.trouble):
+        partial = batch.integrations.partial
+        if partial is not None and (batch.state is BatchState.RUNNING or not partial.trouble):
             assert ("partial", batch.id) in under_way, f"the partial integration of {batch.id} never ends"
         if batch.finished_at is not None and not batch.agents:
             assert ("seal", batch.id) in under_way, f"{batch.id} is never sealed"
         if batch.state in (BatchState.QUEUED, BatchState.RUNNING) and batch.profile.window:
             assert ("window", batch.id) in under_way, f"the window of {batch.id} never changes"
-
-
-def _due_to(attempt: Attempt) -> list[Item]:
-    batch, job, _ = key = attempt.key
-    match attempt.stage:
-        case Stage.LAUNCHING:
-            return [("launch", *key)]
-        case Stage.LIVE:
-            return [("time-out", *key), ("cancel", batch, job)]
-        case Stage.COLLECTING:
-            return [("collect", *key)]
-        case Stage.RELEASING:
-            return [("release", *key)]
-
-
-def _awaited(effect: Effect) -> Item:
-    match effect:
-        case Launch(attempt=attempt):
-            return ("launch", *attempt.key)
-        case Nudge(attempt=attempt):
-            return ("nudge", *attempt.key)
-        case Collect(attempt=attempt):
-            return ("collect", *attempt.key)
-        case Release(attempt=attempt):
-            return ("release", *attempt.key)
-        case Verify(keys=keys):
-            return ("verify", *keys[0])
-        case Integrate(batch=batch):
-            return ("integrate", batch)
-        case IntegrateSoFar(batch=batch):
-            return ("partial", batch)
-        case Clear():
-            return ("clear",)
-    raise AssertionError(f"nothing awaits {effect}")
 
 
 @dataclass
@@ -201,16 +190,20 @@ class Historian:
 
     def _numbered(self, before: State, event: ev.IntegrationStarted | ev.PartialStarted) -> None:
         batch = before.batches[event.batch]
-        assert batch.partial is None, "two integrations at once"
-        assert event.number == batch.integrations + 1, "each has a number of its own"
+        assert batch.integrations.partial is None, "two integrations at once"
+        assert event.number == batch.integrations.count + 1, "each has a number of its own"
 
     def _launched(self, before: State, event: ev.LaunchStarted) -> None:
         batch, pool, life = before.batches[event.batch], before.pools[event.pool], self.jobs[event.batch, event.job]
         assert pool.busy < pool.slots, "launched above the slots"
-        assert not any((before.paused, batch.paused, batch.stopped, pool.resting))
+        assert not any((before.paused, batch.paused, batch.stop.reason, pool.resting))
         assert batch.window_open
+        assert canary.has_room(batch), "launched beside the canaries"
         assert rates.has_token(before, pool, new_host=event.new_host, now=event.at), "launched too fast"
         assert not batch.profile.slots or batch.busy < batch.profile.slots
+        assert event.account or not accounts.names_of(batch.profile)
+        if event.account:
+            account_laws.check_launch(before, event.account, accounts.model_of(batch), event.at)
         assert not life.over
         assert not life.at_work, f"{event} beside the agents of attempts {life.at_work}"
         assert event.attempt == life.attempts + 1, "a gap between attempts"
@@ -242,7 +235,7 @@ class Historian:
             case ev.JobEnded():
                 assert not life.over, "ended twice"
                 life.over = True
-                self._deserved(batch, event, life)
+                _deserved(batch, event, life)
             case ev.JobCancelled():
                 life.over = life.over or batch.job(event.job).state in (JobState.QUEUED, JobState.VERIFYING)
             case ev.JobRetried():
@@ -250,22 +243,25 @@ class Historian:
                 life.over, life.crashes, life.failed_launches = False, 0, 0
 
     def _told(self, before: State, event: ev.NudgeStarted) -> None:
-        """Nobody is told anything twice, or while it works."""
-        attempt = before.attempts[key_of(event)]
-        assert event.reason not in attempt.nudges
-        assert attempt.quiet_since is not None or event.reason in ("parked", "budget")
-
-    def _deserved(self, batch: Batch, event: ev.JobEnded, life: Lives) -> None:
-        """A job is given up only for faults of its own, and only after all the tries it has."""
-        ending = batch.job(event.job).ending
-        assert ending is not None
-        if event.outcome in (Outcome.LOST, Outcome.STALLED) and not batch.is_spent:
-            assert life.crashes == batch.profile.retries + 1
-        if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
-            assert ending.reason not in EXCUSED
-            assert life.failed_launches == MOST_LAUNCHES, "given up before its launches were used up"
+        """Nobody is told anything twice, or while it works; but for who was refused again since."""
+        attempt, job = before.attempts[key_of(event)], before.batches[event.batch].job(event.job)
+        is_refused_again = event.reason == "again" and (attempt.nudged_at or 0.0) <= job.setbacks.hindered_at
+        assert event.reason not in attempt.nudges or is_refused_again
+        assert attempt.quiet_since is not None or event.reason in ("parked", "budget", "cap")
+        account_laws.check_waking(before, event)
 
 
 def _is_a_crash(job: Job) -> bool:
     """What uses up a retry, and the only thing that does."""
     return job.ending is not None and job.ending.how in (How.VANISHED, How.STALLED, How.REFUSED)
+
+
+def _deserved(batch: Batch, event: ev.JobEnded, life: Lives) -> None:
+    """A job is given up only for faults of its own, and only after all the tries it has."""
+    ending = batch.job(event.job).ending
+    assert ending is not None
+    if event.outcome in (Outcome.LOST, Outcome.STALLED) and not batch.is_spent:
+        assert life.crashes == batch.profile.retries + 1
+    if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":
+        assert ending.reason not in EXCUSED
+        assert life.failed_launches == MOST_LAUNCHES, "given up before its launches were used up"

@@ -8,10 +8,11 @@ from supervisor.flow import history
 from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Integrate, Launch, Release, Verify
 from supervisor.model.job import JobState
 from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.profile import Profile
 from tests.flow.world import RETRY_SECONDS, World
 
 
@@ -35,7 +36,7 @@ def test_a_batch_is_queued_runs_is_integrated_and_leaves_memory() -> None:
     assert world.batch().state is BatchState.INTEGRATING
     world.do(Integrate)
     assert world.batch().state is BatchState.FINISHED
-    assert world.batch().branch == "supervisor/b"
+    assert world.batch().result.branch == "supervisor/b"
     assert not world.do(Release).state.batches
     assert world.state.agenda.next_at is None
 

@@ -4,10 +4,10 @@ import pytest
 
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Integrate, Launch, Release, Verify
 from supervisor.model.job import Ending, How, JobState
 from supervisor.model.outcome import Outcome
+from supervisor.model.profile import Profile
 from tests.flow.world import RETRY_SECONDS, World
 
 

@@ -6,10 +6,11 @@ from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Effect, Integrate, Launch, Release, Verify
 from supervisor.model.job import INTEGRATOR
 from supervisor.model.outcome import Outcome
+from supervisor.model.profile import Profile
 from tests.flow.laws import check_books, check_nothing_is_forgotten
 from tests.flow.test_promises import POOLS, Promises, tried
 from tests.flow.world import World

@@ -12,10 +12,11 @@ from supervisor.flow.lifecycle import STAGES, TRANSITIONS, advance
 from supervisor.flow.retention import CLEAR
 from supervisor.model import event as ev
 from supervisor.model.attempt import Stage
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Effect, Launch, Release, Verify
 from supervisor.model.job import Ending, How, JobState
 from supervisor.model.outcome import Outcome
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from tests.flow.world import NOON, World
 

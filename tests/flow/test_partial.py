@@ -10,10 +10,11 @@ from supervisor.flow.partial import so_far
 from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Integrate, IntegrateSoFar, Launch, Release, Verify
 from supervisor.model.ledger import Fate
 from supervisor.model.partial import SoFar
+from supervisor.model.profile import Profile
 from tests.flow.world import RETRY_SECONDS, World, replayed
 
 WANTED = rq.IntegrateSoFar("b", author="ann")
@@ -40,8 +41,8 @@ def test_the_jobs_that_are_over_are_integrated_and_the_rest_goes_on() -> None:
     assert (effect.number, effect.jobs) == (1, (1, 3))
     assert world.batch().state is BatchState.RUNNING
     world.do(IntegrateSoFar)
-    assert world.batch().so_far == SoFar(1, jobs=2, merged=2, branch="supervisor/b")
-    assert (world.batch().partial, world.batch().branch) == (None, "")
+    assert world.batch().integrations.so_far == SoFar(1, jobs=2, merged=2, branch="supervisor/b")
+    assert (world.batch().integrations.partial, world.batch().result.branch) == (None, "")
     done(world, 2, 4)
     [last] = world.pending(Integrate)
     assert last.number == 2
@@ -75,7 +76,7 @@ def test_one_that_is_drained_and_killed_in_the_middle_still_ends_first() -> None
 
 def test_one_that_fails_is_tried_again_and_a_person_need_not_wait() -> None:
     world = asked(at_work(1)).fail(IntegrateSoFar)
-    assert world.batch().partial is not None
+    assert world.batch().integrations.partial is not None
     world.wait(RETRY_SECONDS)
     assert [effect.number for effect in world.pending(IntegrateSoFar)] == [1]
     asked(world.fail(IntegrateSoFar))

@@ -5,8 +5,8 @@ from functools import reduce
 from supervisor.flow import history
 from supervisor.flow.plan import next_at, plan
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Effect, Launch, Note, Release, Verify
+from supervisor.model.profile import Profile
 from tests.flow.world import NOON, World, replayed
 
 

@@ -19,8 +19,9 @@ from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
 from supervisor.model.attempt import AttemptKey, Stage
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Effect
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from tests.flow.laws import Historian, check_books, check_nothing_is_forgotten
 from tests.flow.world import NOON, World, numbered, replayed
@@ -79,18 +80,24 @@ profiles = st.builds(
     integrate_share=st.sampled_from([0.0, 0.3, 0.7]),
     integrate_after_seconds=st.sampled_from([0.0, 0.0, 20.0]),
     budget_tokens=st.sampled_from([0, 0, 4, 9]),
+    breaker_jobs=st.sampled_from([0, 1, 2, 5]),
+    canaries=st.sampled_from([0, 1, 3]),
+    survey=st.sampled_from(["file", "full"]),
 )
 
 
 class Promises(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(*POOLS)
+        self.world = self.new_world()
         self.historian = Historian()
         self.world.watchers.append(self.historian)
         self.answered: list[Effect] = []
         self.in_a_burst = False
         self.remembered: list[tuple[State, str]] = []
+
+    def new_world(self) -> World:
+        return World(*POOLS)
 
     def tell(self, event: ev.Event) -> None:
         self.world.hear(event)
@@ -125,7 +132,7 @@ class Promises(RuleBasedStateMachine):
     @rule(batch=names, tests=st.integers(1, 4), profile=profiles, priority=st.integers(0, 1))
     def submits(self, batch: str, tests: int, profile: Profile, priority: int) -> None:
         if not self.historian.finished[batch]:  # ids are never used again
-            self.ask(rq.Submit(batch, "/repo", "base", numbered(tests), profile, priority))
+            self.ask(rq.Submit(batch, "/repo", "base", numbered(tests, tests), profile, priority))
 
     @rule(batch=names, job=numbers, kind=st.sampled_from([rq.Cancel, rq.Retry]))
     def steers(self, batch: str, job: int, kind: type[rq.Cancel | rq.Retry]) -> None:
@@ -158,6 +165,8 @@ class Promises(RuleBasedStateMachine):
     def all_devices_answer(self, fails: str) -> None:
         self.answered += self.world.asked
         for effect in list(self.world.asked):
+            if effect not in self.world.asked:
+                continue  # given up because of what another one came to
             self.world.asked.remove(effect)
             self.tell(self.world.failure(effect, fails) if fails else self.world.success(effect))
 
@@ -187,7 +196,7 @@ class Promises(RuleBasedStateMachine):
 
     # --- time and the daemon
 
-    @rule(seconds=st.sampled_from([0.0, 1.0, 10.0, 60.0, 3600.0, 40000.0]))
+    @rule(seconds=st.sampled_from([0.0, 1.0, 10.0, 60.0, 3600.0, 40000.0, 90000.0]))
     def time_passes(self, seconds: float) -> None:
         """All at once, as on a machine that slept: much is due together."""
         self.world.now += seconds
@@ -225,6 +234,9 @@ class Promises(RuleBasedStateMachine):
             return ev.LaunchInterrupted(now, *key, host_id="host")
         return ev.LaunchFailed(now, *key, reason="interrupted")
 
+    def at_last(self) -> tuple[rq.Request, ...]:
+        return ()
+
     # --- what always holds
 
     @invariant()
@@ -239,7 +251,7 @@ class Promises(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Everyone behaves from now on: then all that was submitted ends. And the journal tells the same story."""
         world = self.world
-        for request in (rq.Resume(), rq.Configure(()), rq.Configure(POOLS)):
+        for request in (*self.at_last(), rq.Resume(), rq.Configure(()), rq.Configure(POOLS)):
             self.ask(request)
         for batch in world.state.in_order():
             self.ask(rq.Resume(batch.id))
@@ -251,7 +263,7 @@ class Promises(RuleBasedStateMachine):
             assert self.historian.integrations[batch.id] == (0 if cancelled else 1)
         assert not world.state.batches
         assert not world.state.attempts
-        assert all(item[0] in ("rest", "clear") for item in world.state.agenda.times)
+        assert all(item[0] in ("rest", "clear", "open", "hours", "raise") for item in world.state.agenda.times)
         assert all(life.over or not life.attempts for life in self.historian.jobs.values())
         assert replayed(world.events) == world.state
         assert all(repr(state) == seen for state, seen in self.remembered)

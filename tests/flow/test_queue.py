@@ -1,9 +1,10 @@
 """Jobs go in order, those that go again go first, and an empty queue makes its batch's integration due."""
 
 from supervisor.model import event as ev
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Integrate, Launch, Release, Verify
 from supervisor.model.job import JobState
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from supervisor.flow import rates, slots
 from supervisor.flow.plan import next_at
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Launch, Release
 from supervisor.model.event import PoolSpec
+from supervisor.model.profile import Profile
 from supervisor.model.rate import SAVED_SECONDS, Rate
 from tests.flow.world import World, replayed
 from tests.properties import examples

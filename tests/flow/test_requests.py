@@ -8,9 +8,9 @@ from supervisor.errors import NoSuchThing, Refused
 from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Launch, Release, Verify
 from supervisor.model.event import PoolSpec
+from supervisor.model.profile import Profile
 from tests.flow.world import World, numbered
 
 LOCAL = PoolSpec("local", "local", 1)

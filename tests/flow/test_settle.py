@@ -4,9 +4,9 @@ import pytest
 
 from supervisor.flow.settle import MOST_LAUNCHES
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Launch, Release, Verify
 from supervisor.model.outcome import Outcome
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 

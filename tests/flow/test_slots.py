@@ -1,9 +1,9 @@
 """How many agents run, and where."""
 
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Launch, Release
 from supervisor.model.event import PoolSpec
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 SSH = PoolSpec("ssh", "ssh", 4, hosts=("left", "right"))

@@ -10,9 +10,10 @@ from supervisor.flow.requests import decide
 from supervisor.flow.stopping import WRAP_UP_SECONDS
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Integrate, Launch, Nudge, Release, Verify
 from supervisor.model.job import JobState
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 
@@ -44,7 +45,7 @@ def test_below_its_budget_a_batch_goes_on() -> None:
 
 def test_every_token_counts_towards_it() -> None:
     world = hears(working(), ev.UsageCounted, input=400, output=100, cached=499)
-    assert hears(world, ev.UsageCounted, 2, output=1).batch().stopped == "budget"
+    assert hears(world, ev.UsageCounted, 2, output=1).batch().stop.reason == "budget"
 
 
 def test_once_it_is_spent_nothing_is_begun_and_what_is_done_is_integrated() -> None:
@@ -184,8 +185,9 @@ def test_a_refused_login_stops_the_batch_and_costs_no_job_anything(problem: str)
 
 def test_it_goes_on_when_a_person_says_so() -> None:
     world = refused(working(tests=2)).do(Collect, Release)
-    assert decide(world.state, rq.Resume("b"), world.now) == [ev.BatchResumed(world.now, "b")]
-    world.happens(ev.BatchResumed(world.now, "b"))
+    resumed = ev.BatchResumed(world.now, "b"), ev.AccountOpened(world.now, "claude", "login")
+    assert decide(world.state, rq.Resume("b"), world.now) == list(resumed)
+    world.happens(*resumed)
     assert [launch.attempt.key for launch in world.pending(Launch)] == [("b", 1, 2)]
     assert outcomes(world.run()) == [(1, "fixed"), (2, "fixed")]
 
@@ -193,7 +195,7 @@ def test_it_goes_on_when_a_person_says_so() -> None:
 def test_several_agents_that_are_refused_stop_it_once_and_again_after_it_went_on() -> None:
     world = refused(refused(working()), job=2).do(Collect, Release)
     assert len(world.told(ev.BatchStopped)) == 1
-    world.happens(ev.BatchResumed(world.now, "b")).do(Launch)
+    world.happens(*decide(world.state, rq.Resume("b"), world.now)).do(Launch)
     refused(world)
     assert len(world.told(ev.BatchStopped)) == 2
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.job import JobState
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 

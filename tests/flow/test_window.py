@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from supervisor.flow.window import look, parse
 from supervisor.model import event as ev
-from supervisor.model.batch import BatchState, Profile
+from supervisor.model.batch import BatchState
 from supervisor.model.effect import Collect, Launch, Verify
+from supervisor.model.profile import Profile
 from tests.flow.world import World
 
 BERLIN = "Europe/Berlin"

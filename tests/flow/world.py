@@ -6,11 +6,12 @@ from functools import reduce
 from typing import Self
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import batches, history
+from supervisor.flow import batches, breaker, history, surveying
 from supervisor.flow.plan import next_at, plan
 from supervisor.model import event as ev
+from supervisor.model.account import AccountSpec
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.effect import (
     Abandon,
     Clear,
@@ -19,29 +20,46 @@ from supervisor.model.effect import (
     Integrate,
     IntegrateSoFar,
     Launch,
+    LeaveBase,
     Note,
     Nudge,
     Release,
+    Revise,
+    RunAtBase,
     Verify,
 )
 from supervisor.model.job import Job
 from supervisor.model.pool import Pool
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
+from supervisor.model.survey import Surveyed
+from supervisor.observe.why import explain
 
 #: 2025-01-15, a Wednesday, at noon UTC
 NOON = 1736942400.0
 INSTALLATION = "c0ffee"
 RETRY_SECONDS = 10.0
+#: limits nothing by itself
+AMPLE = (AccountSpec("claude", first=1000),)
 
 
-def numbered(count: int) -> tuple[str, ...]:
-    return tuple(f"tests/test_it.py::test_{n}" for n in range(1, count + 1))
+def numbered(count: int, files: int = 1) -> tuple[str, ...]:
+    if files == 1:
+        return tuple(f"tests/test_it.py::test_{n}" for n in range(1, count + 1))
+    return tuple(f"tests/test_{(n - 1) * files // count + 1}.py::test_{n}" for n in range(1, count + 1))
 
 
 class World:
-    """`World(local=2)` has one pool of two slots. Whatever happens in it is followed by what is then due."""
+    """`World(local=2)` has one pool of two slots, and an account without a level that matters.
 
-    def __init__(self, *pools: ev.PoolSpec, verify_slots: int = 1000, **slots: int) -> None:
+    Whatever happens in it is followed by what is then due."""
+
+    def __init__(
+        self,
+        *pools: ev.PoolSpec,
+        verify_slots: int = 1000,
+        **slots: int,
+    ) -> None:
         self.state = State(installation=INSTALLATION)
         self.now = NOON
         #: all that was accepted, in order: the journal
@@ -52,6 +70,7 @@ class World:
         self.watchers: list[Callable[[State, ev.Event], None]] = []
         named = tuple(ev.PoolSpec(name, name, count) for name, count in slots.items())
         self.happens(ev.PoolsConfigured(self.now, (*pools, *named), verify_slots))
+        self.happens(ev.AccountsConfigured(self.now, AMPLE))
 
     # --- what happens
 
@@ -89,6 +108,8 @@ class World:
                 self.record(effect.began)
                 if isinstance(effect, Abandon):
                     self.asked = [each for each in self.asked if getattr(each, "keys", [None])[0] != effect.key]
+                elif isinstance(effect, LeaveBase):
+                    self.asked = [each for each in self.asked if not _is_group(each, effect)]
                 elif not isinstance(effect, Note):
                     self.asked.append(effect)
         return self
@@ -102,7 +123,7 @@ class World:
     def wait(self, seconds: float) -> Self:
         """Let time pass, with all that falls due on the way at its own time."""
         until = self.now + seconds
-        while (at := next_at(self.state)) is not None and at <= until:
+        while (at := next_at(self.state, self.now)) is not None and at <= until:
             self.now = max(self.now, at)
             self.catch_up()
         self.now = until
@@ -118,9 +139,11 @@ class World:
         priority: int = 0,
         profile: Profile | None = None,
         cases: tuple[int, ...] = (),
+        files: int = 1,
     ) -> Self:
+        named = numbered(tests, files)
         submitted = ev.BatchSubmitted(
-            self.now, batch, "/repo", "base", numbered(tests), profile or Profile(), priority, cases=cases
+            self.now, batch, "/repo", "base", named, profile or Profile(), priority, cases=cases
         )
         return self.happens(submitted)
 
@@ -164,17 +187,19 @@ class World:
         return self.happens(ev.DaemonStarted(self.now))
 
     def run(self, batch: str = "b") -> Self:
-        """Every device and agent succeeds, until the batch is sealed."""
+        """Every device and agent succeeds, and a person resumes what was stopped for one, until it is sealed."""
         for _ in range(1000):
             if batch not in self.state.batches:
                 return self
             for attempt in list(self.state.attempts_of(batch)):
                 if attempt.stage is Stage.LIVE and attempt.key in self.state.attempts:
                     self.publish(attempt.key.job, batch)
-            self.do(Launch, Nudge, Collect, Verify, Release, IntegrateSoFar, Integrate, Clear)
-            if not self.asked and not self._lives(batch) and (at := next_at(self.state)) is not None:
+            self.do(Launch, Nudge, Collect, Verify, RunAtBase, Release, IntegrateSoFar, Integrate, Clear)
+            if batch in self.state.batches and self.batch(batch).stop.reason in (breaker.TRIPPED, surveying.STOPPED):
+                self.happens(ev.BatchResumed(self.now, batch))
+            if not self.asked and not self._lives(batch) and (at := next_at(self.state, self.now)) is not None:
                 self.wait(at - self.now)
-        raise AssertionError(f"{batch} never ends")
+        raise AssertionError(f"{batch} never ends: {explain(self.state, batch, self.now).text}")
 
     def _lives(self, batch: str) -> bool:
         return any(attempt.stage is Stage.LIVE for attempt in self.state.attempts_of(batch))
@@ -198,6 +223,12 @@ class World:
                 return ev.IntegrationEnded(self.now, batch, number, ledger, f"supervisor/{batch}")
             case IntegrateSoFar(batch=batch, number=number, jobs=jobs):
                 return ev.PartialEnded(self.now, batch, number, f"supervisor/{batch}", merged=len(jobs))
+            case RunAtBase(batch=batch, number=number, files=files):
+                return ev.SurveyEnded(self.now, batch, number, Surveyed(green=len(files), seconds=1.0))
+            case Revise(batch=batch, number=number):
+                due = self.state.reviews[batch].due
+                out, back = ({each.commit: "" for each in due if each.is_back is kind} for kind in (False, True))
+                return ev.RevisionEnded(self.now, batch, number, out, back)
             case Clear():
                 return ev.ClearingEnded(self.now)
         raise AssertionError(f"nothing answers {effect}")
@@ -221,6 +252,11 @@ class World:
                 return ev.IntegrationFailed(self.now, batch, number, detail=reason, retry_at=later)
             case IntegrateSoFar(batch=batch, number=number):
                 return ev.PartialFailed(self.now, batch, number, detail=reason, retry_at=later)
+            case RunAtBase(batch=batch, number=number, files=files):
+                found = Surveyed(unrun=len(files), problem=reason, cause=reason, sample=reason)
+                return ev.SurveyEnded(self.now, batch, number, found)
+            case Revise(batch=batch, number=number):
+                return ev.RevisionFailed(self.now, batch, number, detail=reason, retry_at=later)
             case Clear():
                 return ev.ClearingEnded(self.now, problems=(reason,), again_at=later)
         raise AssertionError(f"nothing answers {effect}")
@@ -252,3 +288,7 @@ class World:
 
 def replayed(events: Sequence[ev.Event]) -> State:
     return reduce(history.apply, events, State(installation=INSTALLATION))
+
+
+def _is_group(effect: Effect, left: LeaveBase) -> bool:
+    return isinstance(effect, RunAtBase) and (effect.batch, effect.number) == (left.batch, left.number)

@@ -1,0 +1,1 @@
+"""Simulated nights: the core beside a provider with windows and rates, on a clock that steps."""
