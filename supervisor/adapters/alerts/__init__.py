@@ -1,0 +1,1 @@
+"""Tells receivers of alerts: webhooks and mail."""

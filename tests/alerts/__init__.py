@@ -1,0 +1,1 @@
+"""Who is told of alerts, and how."""

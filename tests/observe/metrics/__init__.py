@@ -1,0 +1,1 @@
+"""Metrics: what they say, by the rules of Prometheus, and the dashboard and alerts made of them."""
