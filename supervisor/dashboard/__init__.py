@@ -1,0 +1,1 @@
+"""The dashboard: pages for a browser, served by the daemon. They read and steer as the API does."""
