@@ -1,0 +1,1 @@
+"""Walls around agents of this machine, for as long as they live."""

@@ -1,0 +1,1 @@
+"""Agents of this machine inside of walls, on the real mngr and tmux."""
