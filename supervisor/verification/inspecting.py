@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from supervisor.model.batch import Profile
+from supervisor.model.profile import Profile
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Base, Breach, Doubt, FileChange
 from supervisor.verification.rules.places import Allowed
@@ -38,6 +38,7 @@ MODULES = (
         "asking",
         "cases",
         "checks",
+        "commands",
         "comparisons",
         "doubts",
         "expectations",
@@ -46,7 +47,7 @@ MODULES = (
         "places",
         "policy",
     ),
-    *("pytest_settings", "testcode", "tooling", "ways", "weakening"),
+    *("pytest_settings", "reading", "testcode", "tooling", "ways", "weakening"),
 )
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 

@@ -8,6 +8,8 @@
               else ─► verified, with what was shown, doubts, and the kinds that the diffs show
     clean     its file runs once at the base, for all jobs of the file; a test that fails there gets a run of its own
 
+A file's run at the base is that of the survey, if the file was surveyed by then (`surveying`, `baselines`).
+
 Several claims may be settled by common runs (`together`), which put back what they are not certain of; then it is
 judged by runs of its own, as here. How many are under way at a time, and which, is decided in `flow/verifying.py`.
 """
@@ -22,30 +24,38 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
 from supervisor.model.outcome import SUCCESSES, Outcome
+from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
-from supervisor.verification.hearing import Baselines, Hearing
+from supervisor.verification.baselines import Baselines
+from supervisor.verification.hearing import Hearing
 from supervisor.verification.inspecting import Objections, Question, objections_to_all
 from supervisor.verification.rules.places import Allowed
+from supervisor.verification.surveying import survey
 from supervisor.verification.together.judging import CommonRuns
 from supervisor.verification.together.tree import Claimed
+from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.running import environment
-from supervisor.verification.trials.trial import Place, Trials, Unready
+from supervisor.verification.trials.runs import Run
+from supervisor.verification.trials.trial import Trials
 from supervisor.verification.verdicts import failed, joined, rejected, verified
 from supervisor.verification.works import Changes, read_work
 from supervisor.verification.writers.writing import WritingJudge
 
 
 class ProvingJudge:
-    def __init__(self, store: GitStore, layout: Layout, trials: Trials) -> None:
+    def __init__(self, store: GitStore, layout: Layout, trials: AnyTrials, pool: str = "") -> None:
+        """`pool`: where the trials are; "": on this machine."""
         self._store, self._layout = store, layout
         self._trials = trials
-        self._baselines = Baselines(self._trials)
-        self._writing = WritingJudge(store, layout, trials)
+        self._baselines = Baselines(self._trials, layout, pool)
+        self._writing = WritingJudge(store, layout, trials) if isinstance(trials, Trials) else None
 
-    async def verify(self, batch: Batch, job: Job) -> Verdict:
+    async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
+        """`pool`: it is known to be where the trials are."""
         if batch.role == "writer":
+            assert self._writing is not None, "a proposal is tried on this machine"
             return await self._writing.verify(batch, job)
         if not batch.profile.verify_runs:
             return Verdict(
@@ -58,7 +68,9 @@ class ProvingJudge:
         except Unready as unready:
             return rejected(job, "unverified", str(unready))
 
-    async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+    async def verify_together(
+        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+    ) -> Mapping[int, Verdict | PutBack]:
         bare = self._store.bare(Path(batch.repo))
         claims, verdicts = [], dict[int, Verdict | PutBack]()
         works = [await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test) for job in jobs]
@@ -68,6 +80,9 @@ class ProvingJudge:
             else:
                 claims.append(Claimed(job, work, said.doubts))
         return verdicts | await CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log).settle(claims)
+
+    async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
+        return await survey(self._baselines, batch, files)
 
     # --- work
 
@@ -104,7 +119,7 @@ class ProvingJudge:
     # --- no work
 
     async def _clean(self, batch: Batch, job: Job) -> Verdict:
-        before = await self._baselines.run(batch, job.test)
+        before = await self._before(batch, job)
         if failed(before, job.test) is False:
             return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
@@ -114,6 +129,13 @@ class ProvingJudge:
         if run.passed or run.only_skipped:
             return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         return rejected(job, "unverified", f"claims to pass and fails: {run.why_not}", runs=1)
+
+    async def _before(self, batch: Batch, job: Job) -> Run | None:
+        """Its file at the base; None: it can't be run, or the profile would rather not."""
+        if batch.profile.survey != "none":
+            return await self._baselines.run(batch, job.test)
+        known = await self._baselines.known(batch, job.test)
+        return known.run if known is not None else None
 
     def _keep_log(self, batch: Batch, job: Job, trial: Place) -> None:
         """For a person: what was run, and how each run ended."""

@@ -11,10 +11,10 @@ from supervisor.model.change import Change
 from supervisor.model.node import file_of
 from supervisor.publication.changes import read_changes
 from supervisor.verification.rules.judged import Base, FileChange
+from supervisor.verification.rules.reading import TOO_LARGE
 
 #: a larger text is judged by its name only; as a file of tests it can't be read, and is refused
 MAX_TEXT = 2**20
-TOO_LARGE = "(too large to be judged"
 #: so many modules of a repository are known by their paths
 MOST_MODULES = 20_000
 

@@ -18,9 +18,10 @@ from supervisor.daemon.watch import Rhythm, Watch
 from supervisor.errors import DeviceFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.effect import Collect, Launch, Release
 from supervisor.model.event import Event, PoolSpec
+from supervisor.model.profile import Profile
 from supervisor.ports import (
     ATTEMPT,
     BATCH,

@@ -13,9 +13,10 @@ from supervisor.adapters.mngr.order import create_argv
 from supervisor.daemon.perform import Performer
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, Stage
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.effect import Launch, Release
 from supervisor.model.event import PoolSpec
+from supervisor.model.profile import Profile
 from supervisor.ports import AgentAddress, AgentOrder, Orders, Place
 from tests.flow.world import World
 from tests.waiting import until
@@ -61,6 +62,7 @@ class Cloud:
             collector=unused,
             judge=unused,
             integrator=unused,
+            reviser=unused,
             logs=unused,
             clearing=unused,
             tell=unused,

@@ -16,6 +16,7 @@ from supervisor.settings import Settings, resolve
 from tests.below import end_below
 from tests.daemon.sandbox import Running, Sandbox, running
 from tests.remote.sshd import boxes
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(900)]
 
@@ -48,7 +49,8 @@ def configured(folder: Path) -> Settings:
     shipped: dict[str, Any] = tomllib.loads(REMOTE.read_text())
     rehearsal = {
         "agent": "rehearsal",
-        "pytest": [sys.executable, "-m", "pytest", "-q"],
+        "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "supervisor_e2e"],
+        "env": {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         "keep_agents": "none",
         "job_timeout_seconds": 120,
         "stall_timeout_seconds": 30,
@@ -85,6 +87,9 @@ async def test_the_rehearsal_on_ssh_hosts_ends_as_it_does_at_home(tmp_path: Path
             async with running(made) as here:
                 await submitted(here, tmp_path / "pantry", settings)
                 await here.finished(timeout=800)
+                await until(
+                    "agents and verifiers are put away", lambda: not [a for h in hosts for a in h.state_dirs()]
+                )
         finally:
             await asyncio.to_thread(made.tmux.end)
             await asyncio.to_thread(end_below, tmp_path)

@@ -25,11 +25,11 @@ PATIENCE_SECONDS = 180.0
 
 @asynccontextmanager
 async def far(
-    folder: Path, *, jobs: int, slots: int = 4, local: int = 0, **env: str
+    folder: Path, *, jobs: int, slots: int = 4, local: int = 0, mngr: dict[str, Any] | None = None, **env: str
 ) -> AsyncIterator[tuple[Sandbox, list[Box]]]:
     """A build box with two ssh hosts, and maybe slots of its own for the overflow."""
     settings = {
-        "mngr": {"list_seconds": 2},
+        "mngr": mngr or {"list_seconds": 2},
         "pools": [
             {"name": "remote", "provider": PROVIDER, "hosts": ["box1", "box2"], "slots": slots},
             {"name": "local", "slots": local},

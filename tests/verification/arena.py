@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.trial import Trial, Trials
 from tests.agent_clone import git

@@ -21,8 +21,9 @@ from pathlib import Path
 import pygit2
 
 from supervisor.adapters.git.store import GitStore
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.job import Brought, Job
+from supervisor.model.profile import Profile
 from tests.agent_clone import commit, git
 
 AUTHOR = pygit2.Signature("t", "t@t.invalid", 1700000000, 0)

@@ -25,7 +25,7 @@ class Settled:
 
 async def settle(judge: ProvingJudge, made: Generated) -> Settled:
     state, found = _waiting(made), Settled()
-    while keys := next_group(state):
+    while keys := next_group(state)[1]:
         numbers = tuple(key.job for key in keys)
         found.groups.append(numbers)
         for key in keys:

@@ -7,7 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from supervisor.model.batch import Profile
+from supervisor.model.profile import Profile
 from supervisor.verification.inspecting import MODULES, packed, write_advice
 from tests.agent_clone import AgentClone
 from tests.publication.test_publish import one_sentence

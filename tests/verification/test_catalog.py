@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.model.batch import DENIED
+from supervisor.model.denied import DENIED
 from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.rules.places import Allowed

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from supervisor.verification.evidence.contents import Content, put
 from supervisor.verification.evidence.facts import refusals
 from supervisor.verification.evidence.faults import Code, faults
-from supervisor.verification.evidence.lies import LIES, tell
+from supervisor.verification.evidence.laying import Content, put
+from supervisor.verification.evidence.lies import LIES, Telling, tell
 from supervisor.verification.evidence.seen import Sign, ranges, read_seen
 from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
@@ -134,7 +134,7 @@ def test_no_link_leads_out_of_a_checkout(tmp_path: Path) -> None:
     (checkout / "link").symlink_to(home / "file")
 
     try:
-        tell(checkout, "folder/file", "itself", LIES[0])
+        tell(checkout, Telling("folder/file", "itself", LIES[0]))
         raise AssertionError("it lied about a program of the user's")
     except OSError:
         pass

@@ -12,8 +12,9 @@ from typing import Any
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.job import Brought, Job
+from supervisor.model.profile import Profile
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.agent_clone import commit, git

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.verification.trials.trial import Unready
+from supervisor.verification.trials.asking import Unready
 from tests.verification.enclosed import attacked, enclosed
 
 

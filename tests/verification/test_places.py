@@ -2,7 +2,7 @@
 
 import pytest
 
-from supervisor.model.batch import DENIED
+from supervisor.model.denied import DENIED
 from supervisor.verification.rules.judged import EXECUTABLE, FILE, Base, FileChange
 from supervisor.verification.rules.places import Allowed, is_test_path, kind_of, part_of
 from supervisor.verification.rules.policy import breaches, may_edit

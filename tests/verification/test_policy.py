@@ -8,7 +8,7 @@ import pytest
 from supervisor.flow.batches import unmerged
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import DENIED
+from supervisor.model.denied import DENIED
 from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.ledger import Fate
 from supervisor.model.verdict import Verdict, Verification

@@ -42,7 +42,8 @@ async def test_each_kind_gets_the_verdict_that_it_deserves(tmp_path: Path) -> No
 
 
 async def test_what_was_shown_is_what_one_by_one_would_show(tmp_path: Path) -> None:
-    made, found = await settled(tmp_path, of_kinds("fixed", "improved", "fixed", "improved"), 4)
+    kinds = of_kinds("fixed", "improved", "fixed", "improved")
+    made, found = await settled(tmp_path, kinds, 4, evidence_factor=100)  # no experiment is left out for its time
     check(made, found)
     judge = await judge_of(tmp_path)
     for job in made.jobs:
@@ -167,6 +168,36 @@ async def test_work_that_can_not_be_one_tree_is_taken_apart(tmp_path: Path) -> N
         tmp_path, of_kinds("improved", "improved"), (1, "docs/data", "x"), (2, "docs/data/more.txt", "x")
     )
     assert len(found) == 2
+
+
+# --- what no test is seen to reach
+
+
+_BY_SETUP = "[ ! -f recipe ] || sed -i 's/ + 1$//' tool/part_1.py"
+_BY_ANNOTATION = (
+    "\n\nimport tool.part_1\n\n\n"
+    "def helper(each: setattr(tool.part_1, 'f_1', lambda number: number * 2)):\n    return each\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "setup"),
+    [
+        pytest.param("recipe", "mend it\n", _BY_SETUP, id="setup"),
+        pytest.param("tests/test_2.py", _BY_ANNOTATION, "", id="annotation"),
+    ],
+)
+async def test_who_passes_by_the_work_of_others_is_put_back(tmp_path: Path, path: str, text: str, setup: str) -> None:
+    """Its own work is a comment; what mends its test is done where no line of it is reached."""
+    claims = of_kinds("fixed", "improved", "fixed")
+    made = await generate(tmp_path, claims, 3, profile=replace(PROFILE, setup=setup))
+    own = files_of(claims, 3)["tests/test_1.py"]
+    rework(made, 1, "tests/test_1.py", f"{own}\n\n# It is mended.\n", made.batch.base)
+    also(made, 2, path, files_of(claims, 3, claims[1]).get(path, "") + text)
+    found = await (await judge_of(tmp_path)).verify_together(made.batch, made.jobs)
+    assert isinstance(found[1], PutBack), found[1]
+    assert isinstance(found[3], Verdict), found[3]
+    print(found[1], found[2])
 
 
 # --- at random

@@ -2,7 +2,7 @@
 
 import pytest
 
-from supervisor.verification.evidence.contents import Content
+from supervisor.verification.evidence.laying import Content
 from supervisor.verification.together.touching import Touch, touch
 
 BASE = """import os

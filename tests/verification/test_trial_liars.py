@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.verification.trials.asking import Unready
 from supervisor.verification.trials.receiving import Receiver
-from supervisor.verification.trials.trial import Unready
 from tests.leaks import adopting_nobody
 from tests.verification.arena import APP, DOUBLE, TESTS, arena
 

@@ -11,6 +11,7 @@ import pytest
 from supervisor.adapters.layout import Layout
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.verification.evidence.laying import Content
 from supervisor.verification.inspecting import write_advice
 from supervisor.verification.trials.runs import Instruments
 from tests.verification.arena import APP, DOUBLE, PYTEST, TESTS, TEXT, Arena, arena
@@ -226,10 +227,7 @@ async def test_instruments_gather_what_a_plain_run_does_not(tmp_path: Path) -> N
         "    Path(os.environ['SUPERVISOR_EVIDENCE'], 'seen').write_text(os.environ['EXTRA'])\n"
     )
 
-    def before(checkout: Path) -> None:
-        (checkout / "app.py").write_text(FIXED)
-
-    instruments = Instruments({"gathering": plugin}, {"EXTRA": "more"}, before=before)
+    instruments = Instruments({"gathering": plugin}, {"EXTRA": "more"}, files={"app.py": Content(FIXED.encode())})
     async with arena(tmp_path) as here, here.trial() as trial:
         plain = await trial.run(DOUBLE)
         gathering = await trial.run(DOUBLE, instruments=instruments)

@@ -49,17 +49,23 @@ async def test_nothing_stays_behind(way: str, means: Means, tmp_path: Path) -> N
     assert stayer.is_gone
 
 
-@BOTH
-async def test_who_forks_without_end_is_caught(means: Means, tmp_path: Path) -> None:
-    """A chain of processes, each of which starts the next one and leaves."""
-    chain = "import os,time\nwhile os.fork() == 0: time.sleep(0.001)\nos._exit(0)"
-    stayer = Stayer(tmp_path)
-    forks = f"{sys.executable} -c '{chain}'; {sys.executable} -c '{chain}'; setsid -f {stayer.command}; "
-    ended = await sh(
-        forks + f"until grep -q held {stayer.note} 2>/dev/null; do sleep 0.02; done", means, cwd=tmp_path, timeout=90
-    )
+CHAINS = {
+    "at leisure": "while os.fork() == 0: time.sleep(0.001)",
+    "in haste": "while os.fork() == 0: pass",
+    "each in a session of its own": "while os.fork() == 0: os.setsid(); time.sleep(0.0005)",
+}
 
-    assert ended.code == 0
+
+@BOTH
+@pytest.mark.parametrize("way", CHAINS)
+async def test_who_forks_without_end_is_caught(way: str, means: Means, tmp_path: Path) -> None:
+    """A chain of processes, each of which starts the next one and leaves. All of them hold the lock."""
+    stayer = Stayer(tmp_path)
+    chain = f"import os, time\n{CHAINS[way]}\nos._exit(0)"
+    forks = f"exec 9>>{stayer.note}; flock -s 9; " + f"{sys.executable} -c '{chain}'; " * 2 + "exit 7"
+    ended = await sh(forks, means, cwd=tmp_path, timeout=90)
+
+    assert ended.code == 7
     assert stayer.is_gone
 
 

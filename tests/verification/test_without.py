@@ -12,8 +12,8 @@ import pytest
 from supervisor.control.desk import Desk
 from supervisor.control.intake import look
 from supervisor.errors import Refused
-from supervisor.model.batch import Profile
-from supervisor.verification.trials.trial import Unready
+from supervisor.model.profile import Profile
+from supervisor.verification.trials.asking import Unready
 from tests.verification.arena import TEXT, arena
 
 #: in a user namespace that may have none below it

@@ -8,17 +8,19 @@ from supervisor.model.batch import Batch
 from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
 from supervisor.model.job import Job
 from supervisor.threads import in_thread
-from supervisor.verification.evidence import ignorance, necessity, newcomers, reach, strength
+from supervisor.verification.evidence import conduct, equality, ignorance, necessity, newcomers, reach, strength
 from supervisor.verification.evidence.contents import contents, names
 from supervisor.verification.evidence.facts import refusals
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Place
 
 #: each knows what those before it have seen
 QUESTIONS: tuple[Callable[[Inquiry], Awaitable[Shown]], ...] = (
     ignorance.ask,
     reach.ask,
+    conduct.ask,
+    equality.ask,
     strength.ask,
     newcomers.ask,
     necessity.ask,
@@ -31,6 +33,8 @@ class Findings:
     doubts: tuple[str, ...] = ()
     refusal: str = ""
     settled: frozenset[str] = frozenset()
+    #: whether the test failed without its work, or a part of that; None: it was not tried
+    fails_without: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,10 @@ def certain(test: str, before: Run | None, runs: list[Run], after: Run | None) -
 
 
 async def ask_all(
-    claim: Claim, runs: list[Run], before: Run | None, after: Run | None, *, is_doubted: bool
+    claim: Claim, runs: list[Run], before: Run | None, after: Run | None, doubted: frozenset[str] = frozenset()
 ) -> Findings:
-    """`before` and `after`: runs of the test's file; `is_doubted`: policy doubts that the test checks what it did."""
-    found, inquiry = Findings(Evidence()), await in_thread(_opened, claim, runs, before, after, is_doubted)
+    """`before` and `after`: runs of the test's file; `doubted`: the questions that policy has doubts for."""
+    found, inquiry = Findings(Evidence()), await in_thread(_opened, claim, runs, before, after, doubted)
     for question in QUESTIONS:
         shown = await question(inquiry)
         found = Findings(
@@ -63,13 +67,14 @@ async def ask_all(
             (*found.doubts, *shown.doubts),
             shown.refusal,
             found.settled | set(shown.settles),
+            inquiry.fails_without,
         )
         if shown.refusal:
             break
     return found
 
 
-def _opened(claim: Claim, runs: list[Run], before: Run | None, after: Run | None, is_doubted: bool) -> Inquiry:
+def _opened(claim: Claim, runs: list[Run], before: Run | None, after: Run | None, doubted: frozenset[str]) -> Inquiry:
     return Inquiry(
         claim.batch,
         claim.job,
@@ -80,7 +85,7 @@ def _opened(claim: Claim, runs: list[Run], before: Run | None, after: Run | None
         base=contents(claim.bare, claim.batch.base, claim.paths),
         files=names(claim.bare, claim.job.brought.head),
         bare=claim.bare,
-        is_doubted=is_doubted,
+        doubted=doubted,
     )
 
 

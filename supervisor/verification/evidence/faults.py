@@ -75,6 +75,8 @@ class Wanted:
     most: int
     #: an empty folder for the faulty files
     into: str
+    #: only small ones whose description begins so
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +233,14 @@ DRASTIC = ("raises", "does nothing", "says something else")
 LATER_ON = "says something else when it is asked something else"
 
 
-def faults(codes: tuple[Code, ...], most: int) -> Iterator[tuple[str, bool, dict[str, str]]]:
+def faults(codes: tuple[Code, ...], most: int, only: str = "") -> Iterator[tuple[str, bool, dict[str, str]]]:
     """Drastic ones first; of the small ones some, spread over all that was reached, the same for the same code."""
     readable = [code for code in codes if code.reached and _is_readable(code)]
     for kind in (*DRASTIC, LATER_ON):
         files = {code.path: text for code in readable if (text := _drastic(code, kind)) is not None}
         if files:
             yield f"all that was reached {kind}", kind in DRASTIC, files
-    small = [each for code in readable for each in _small(code)]
+    small = [each for code in readable for each in _small(code) if each[2].what.startswith(only)]
     small.sort(key=lambda each: hashlib.sha256(f"{each[0].path}\0{each[2].line}\0{each[2].what}".encode()).digest())
     taken: set[tuple[str, int]] = set()
     for code, number, spot in small:
@@ -259,7 +261,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
     found: list[Fault] = []
-    for label, is_drastic, files in faults(wanted.codes, wanted.most):
+    for label, is_drastic, files in faults(wanted.codes, wanted.most, wanted.only):
         kept: dict[str, str] = {}
         for path, text in files.items():
             file = Path(wanted.into) / f"{len(found)}-{len(kept)}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from supervisor.verification.evidence import faults
-from supervisor.verification.evidence.contents import Contents
+from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.trials.running import environment, run
 
@@ -16,8 +16,8 @@ MAX_FILE = 2**19
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && ulimit -f 65536 && exec "$@"'
 
 
-async def find(seen: Seen, texts: Contents, folder: Path, most: int) -> list[faults.Fault]:
-    """Drastic ones first; at most so many small ones. Their files lie in the folder."""
+async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str = "") -> list[faults.Fault]:
+    """Drastic ones first; at most so many small ones, of those that begin so. Their files lie in the folder."""
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(
@@ -27,7 +27,7 @@ async def find(seen: Seen, texts: Contents, folder: Path, most: int) -> list[fau
     )
     if not codes:
         return []
-    asked = msgspec.json.encode(faults.Wanted(codes, most, str(into)))
+    asked = msgspec.json.encode(faults.Wanted(codes, most, str(into), only))
     program = ["sh", "-c", _BOUNDS, "sh", sys.executable, "-I", "-m", faults.__name__]
     ended = await run(program, cwd=into, env=environment(into, into, {}), timeout=DEADLINE, stdin=asked)
     try:

@@ -11,14 +11,16 @@ from supervisor.verification.evidence.seen import Sign
 async def ask(inquiry: Inquiry) -> Shown:
     """The first run also notes what the test uses."""
     hidden = await inquiry.experiment(None, "reach", "hide")
-    inquiry.after = await inquiry.seen(hidden)
+    inquiry.noted = await inquiry.noted_of(hidden)
+    inquiry.after = inquiry.used(inquiry.noted)
     if hidden.passed:
         return Shown(doubts=_curious(inquiry, inquiry.after.asked), settles=("ignorance",))
     seen = await inquiry.experiment(None, "reach")
     if not seen.passed:
         inquiry.after = None
         return Shown(doubts=(f"its test fails while it is watched, so there is no evidence: {seen.why_not}",))
-    inquiry.after = await inquiry.seen(seen)
+    inquiry.noted = await inquiry.noted_of(seen)
+    inquiry.after = inquiry.used(inquiry.noted)
     # A golden file may name the program: by that alone nobody is a liar.
     again = await inquiry.experiment(None, "reach", "hide but the name")
     if again.passed or await _needed_it_before(inquiry):
@@ -45,8 +47,14 @@ def _curious(inquiry: Inquiry, signs: tuple[Sign, ...]) -> tuple[str, ...]:
     return tuple(
         f"{_named(sign)}, as if to know whether it is tested"
         for sign in signs
-        if sign.path in changed and sign.what.split()[0] not in _text(inquiry, sign.path)
+        if sign.path in changed and sign.what.split()[0] not in _text(inquiry, sign.path) and _matters(inquiry, sign)
     )[:3]
+
+
+def _matters(inquiry: Inquiry, sign: Sign) -> bool:
+    """A program may write what it likes, but for what its test reads."""
+    path, _, how = sign.what.partition(" ")
+    return how != "to change it" or inquiry.is_test(path)
 
 
 def _text(inquiry: Inquiry, path: str) -> str:

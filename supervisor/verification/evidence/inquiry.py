@@ -4,7 +4,7 @@ All of them happen in the one trial of the claim, each in a fresh copy of its ch
 at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,11 +16,14 @@ from supervisor.model.evidence import Necessity, Reach, Strength
 from supervisor.model.job import Job
 from supervisor.model.node import file_of
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.contents import Contents, contents, put
+from supervisor.verification.evidence.contents import contents
+from supervisor.verification.evidence.laying import Contents
+from supervisor.verification.evidence.lies import Telling
 from supervisor.verification.evidence.seen import Seen, read_seen
 from supervisor.verification.rules.places import is_test_path, kind_of
+from supervisor.verification.trials.asking import Place
+from supervisor.verification.trials.likeness import own_names
 from supervisor.verification.trials.runs import Instruments, Run
-from supervisor.verification.trials.trial import Place
 
 #: what every claim may take, however fast its test is
 LEAST_SECONDS = 10.0
@@ -28,6 +31,7 @@ LEAST_SECONDS = 10.0
 SLOWER, AND_SECONDS = 5.0, 10.0
 
 type Probe = Literal["reach", "hide", "hide but the name"]
+_NO_TESTS = "TESTS: frozenset[str] = frozenset("
 _PROBES = files("supervisor.verification.evidence") / "probes"
 
 
@@ -38,7 +42,13 @@ def _source(probe: str) -> str:
 
 def reaching() -> dict[str, str]:
     """Plugins that note what a run reaches."""
-    names = {"_reaching_probe": "reaching", "_programs_probe": "programs", "sitecustomize": "starting"}
+    names = {
+        "_asking_probe": "asking",
+        "_conduct_probe": "conduct",
+        "_reaching_probe": "reaching",
+        "_programs_probe": "programs",
+        "sitecustomize": "starting",
+    }
     return {module: _source(probe) for module, probe in names.items()}
 
 
@@ -83,15 +93,24 @@ class Inquiry:
     #: all files of the commit
     files: frozenset[str]
     bare: Path
-    #: policy doubts that its test still checks what it checked
-    is_doubted: bool = False
+    #: the questions that policy has doubts for
+    doubted: frozenset[str] = frozenset()
     spent: float = 0.0
-    #: what the test used, as the work has it; None: it could not be watched
+    #: what the test used, before the work and as the work has it; None: it could not be watched
+    before: Seen | None = None
     after: Seen | None = None
+    #: the same with all of the tests
+    noted: Seen | None = None
     #: the test as it was, on the implementation as it is now
     old: Run | None = None
     #: the test as it is now, on the implementation as it was
     undone: Run | None = None
+
+    @property
+    def fails_without(self) -> bool | None:
+        """Whether the test fails without the work, or a part of that; None: it was not tried."""
+        tried = [run for run in (self.undone, self.old) if run is not None]
+        return any(not run.passed for run in tried) if tried else None
 
     # --- what changed
 
@@ -126,12 +145,6 @@ class Inquiry:
         """Of the repository, tests left out."""
         return seen.only(frozenset(path for path in self.files | self.base.keys() if not self.is_test(path)))
 
-    @property
-    def prepared(self) -> Path:
-        """The checkout that each run gets a copy of."""
-        places = self.trial.places
-        return self.trial.prepared / places.checkout.relative_to(places.home)
-
     # --- time
 
     @property
@@ -154,37 +167,42 @@ class Inquiry:
         self,
         changed: Contents | None = None,
         *probes: Probe,
-        before: Callable[[Path], None] | None = None,
+        liar: Telling | None = None,
         nodes: tuple[str, ...] = (),
     ) -> Run:
         """One run, with these files in place of the work's."""
-
-        def prepare(checkout: Path) -> None:
-            put(checkout, changed or {})
-            if before is not None:
-                before(checkout)
-
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
         most = max(self.batch.cases_of(self.job.number), len(nodes))
         times = min(most, times_for(self.batch, usual))
-        known = (changed or {}) if before is None else None
-        instruments = Instruments(plugins=self._plugins(probes), before=prepare, contents=known)
+        hides = any(each != "reach" for each in probes)
+        instruments = Instruments(plugins=self._plugins(probes), files=changed or {}, liar=liar, is_elsewhere=hides)
         run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
         self.spent += run.seconds
         return run
 
     async def seen(self, run: Run) -> Seen:
-        return self.used(await in_thread(read_seen, run.folder / "plugins"))
+        return self.used(await self.noted_of(run))
+
+    async def noted_of(self, run: Run) -> Seen:
+        return await in_thread(read_seen, run.folder / "plugins")
 
     def _plugins(self, probes: tuple[Probe, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         if "reach" in probes:
             found |= reaching()
+            found["_conduct_probe"] = found["_conduct_probe"].replace(_NO_TESTS, _NO_TESTS + self._own_tests)
         if hiding := [each for each in probes if each != "reach"]:
-            tests = sorted(path for path in self.files if path.endswith(".py") and self.is_test(path))
             found["_hiding_probe"] = (
                 _source("hiding")
-                .replace("TESTS: frozenset[str] = frozenset()", f"TESTS: frozenset[str] = frozenset({tests!r})")
+                .replace(_NO_TESTS, _NO_TESTS + self._own_tests)
+                .replace("OURS: frozenset[str] = frozenset()", f"OURS = frozenset({sorted(own_names(self.batch))!r})")
                 .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
             )
+        if hiding and "reach" in probes:
+            found["_replaying_probe"] = _source("replaying")
         return found
+
+    @property
+    def _own_tests(self) -> str:
+        """All modules of tests of the commit."""
+        return repr(sorted(path for path in self.files if path.endswith(".py") and self.is_test(path)))

@@ -1,7 +1,8 @@
 """A program that lies in front of the repository's own one: a test of that program should notice.
 
 The liar has the program's place and name, and runs the real one, which stands beside it, where it needs it. So a test
-can be shown to look at what a program in any language says, with which code it ends and what it does to files.
+can be shown to look at what a program in any language says, with which code it ends and what it does to files. This
+module is also packed for verifiers on other hosts.
 """
 
 import shlex
@@ -9,17 +10,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from supervisor.verification.evidence.contents import Content, put
+from supervisor.verification.evidence.laying import Content, put
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "itself", "env", "timeout", "nohup", "sudo", "stdbuf", "script")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lie:
     what: str
     #: a body for /bin/sh in which `real` runs the program; or, for other interpreters, the whole file
     body: str
     is_drastic: bool = True
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A lie in the place of a program of the repository."""
+
+    program: str
+    #: who runs it, or "itself"
+    how: str
+    lie: Lie
 
 
 _ALTER = "tr '0-9a-yA-Y' '1-90b-zB-Z'"
@@ -41,8 +52,9 @@ def lies(how: str) -> Iterator[Lie]:
     yield from LIES if how in _SHELLS else _ANYWHERE
 
 
-def tell(checkout: Path, program: str, how: str, lie: Lie) -> None:
+def tell(checkout: Path, telling: Telling) -> None:
     """Put the liar in the program's place. Blocking."""
+    program, how, lie = telling.program, telling.how, telling.lie
     place = checkout / program
     if how not in _SHELLS:  # it may read its file in any language
         put(checkout, {program: Content(lie.body.encode())})

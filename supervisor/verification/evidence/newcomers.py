@@ -1,15 +1,20 @@
-"""Newcomers: a test that stands beside the job's own since the work must be able to fail, too.
+"""Newcomers: what stands among the tests since the work must be used by them, and a test must be able to fail.
 
-Its drastic faults are those of what it reaches itself.
+The drastic faults of a new test are those of what it reaches itself, whether it stands beside the job's own or in a
+file that is new.
 """
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from supervisor.model.node import cases_of, function_of
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.evidence.strength import FEWEST, troubles_of
 from supervisor.verification.trials.runs import Run
 
-#: so many new tests are looked at
-MOST = 10
+#: so many new tests are looked at, and new files of tests
+MOST, MOST_FILES = 10, 3
 
 
 async def ask(inquiry: Inquiry) -> Shown:
@@ -17,21 +22,54 @@ async def ask(inquiry: Inquiry) -> Shown:
         return Shown()
     if inquiry.file_after is None:
         inquiry.file_after = await inquiry.experiment(nodes=(inquiry.file,))
-    new = _new(inquiry, inquiry.file_after)[:MOST]
-    if not new:
-        return Shown()
-    watched = await inquiry.experiment(None, "reach", nodes=tuple(new))
-    troubles = [each for each in await troubles_of(inquiry, await inquiry.seen(watched)) if each.is_drastic]
+    files, new = _new_files(inquiry), _new(inquiry, inquiry.file_after)[:MOST]
+    for file in files[:MOST_FILES]:
+        run = await inquiry.experiment(nodes=(file,))
+        if not run.passed:
+            return Shown(doubts=(f"{file} is new and does not pass: {run.why_not}",))
+        new += dict.fromkeys(function_of(node) for node in run.cases)
+    found = await _able_to_fail(inquiry, new) if new else Shown()
+    return found if found.refusal else Shown(doubts=(*found.doubts, *_unused(inquiry)))
+
+
+async def _able_to_fail(inquiry: Inquiry, new: list[str]) -> Shown:
+    watched = await inquiry.noted_of(await inquiry.experiment(None, "reach", nodes=tuple(new)))
+    inquiry.noted = watched if inquiry.noted is None else inquiry.noted.beside(watched)
+    troubles = [each for each in await troubles_of(inquiry, inquiry.used(watched)) if each.is_drastic]
     if not troubles:
         return Shown(doubts=(f"nothing shows that {_named(new)} can fail: it uses nothing of the repository",))
     for trouble in troubles:
-        run = await inquiry.experiment(trouble.changed, before=trouble.before, nodes=tuple(new))
+        run = await inquiry.experiment(trouble.changed, liar=trouble.liar, nodes=tuple(new))
         new = [test for test in new if not _fails(run, test)]
         if not new:
             return Shown()
     if len(troubles) < FEWEST:
         return Shown(doubts=(f"nothing shows that {_named(new)} can fail",))
     return Shown(refusal=f"strength: {_named(new)} passes all of {len(troubles)} drastic faults")
+
+
+def _new_files(inquiry: Inquiry) -> list[str]:
+    """Modules that pytest collects by their names."""
+    return [path for path in inquiry.tests if _is_new(inquiry, path) and _is_module(path)]
+
+
+def _is_new(inquiry: Inquiry, path: str) -> bool:
+    return inquiry.base[path] is None and path in inquiry.files
+
+
+def _is_module(path: str) -> bool:
+    name = PurePosixPath(path).name
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def _unused(inquiry: Inquiry) -> Iterator[str]:
+    """New code among the tests that none of them has imported, read or run."""
+    seen = inquiry.noted or Seen()
+    used = seen.modules | seen.opened | seen.programs.keys()
+    for path in inquiry.tests:
+        is_code = path.endswith(".py") and not path.endswith("__init__.py")
+        if is_code and _is_new(inquiry, path) and path not in used:
+            yield f"{path} is new, and nothing was seen to use it"
 
 
 def _new(inquiry: Inquiry, after: Run) -> list[str]:

@@ -22,7 +22,7 @@ async def ask(inquiry: Inquiry) -> Shown:
     is_same_code = bool(inquiry.tests)
     changed = inquiry.as_before(*(inquiry.tests if is_same_code else inquiry.base))
     old = await inquiry.experiment(changed, "reach")
-    before = await inquiry.seen(old)
+    before = inquiry.before = await inquiry.seen(old)
     if is_same_code:
         inquiry.old = old
     else:

@@ -7,7 +7,7 @@ names those count that are in the commit. Nobody is believed who says to have re
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,28 @@ class Seen:
     #: programs that were started, and by which other program, or "itself"
     programs: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Sign, ...] = ()
+    #: where a check has failed and the test has passed, by file
+    unheard: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    #: the fixtures that it gets, and the files that they come from
+    fixtures: Mapping[str, str] = field(default_factory=dict)
+    #: `tool/cli.py: name`, where a function of the tests stands
+    replaced: frozenset[str] = frozenset()
+    #: what answers otherwise where it is not tested: the file, its name, both answers
+    otherwise: frozenset[tuple[str, str, str, str]] = frozenset()
 
     @property
     def runs(self) -> bool:
         """Something of the repository is executed, and not only imported."""
         return any(self.lines.values()) or bool(self.programs)
+
+    def beside(self, other: "Seen") -> "Seen":
+        """All the files of both."""
+        return replace(
+            self,
+            modules=self.modules | other.modules,
+            opened=self.opened | other.opened,
+            programs={**other.programs, **self.programs},
+        )
 
     def only(self, files: frozenset[str]) -> "Seen":
         """Of these files; a program may be one that was built, but not an interpreter."""
@@ -51,6 +68,10 @@ class Seen:
             self.opened & files,
             {path: how for path, how in self.programs.items() if path in files or _is_built(path)},
             self.asked,
+            self.unheard,
+            self.fixtures,
+            self.replaced,
+            self.otherwise,
         )
 
 
@@ -68,6 +89,10 @@ def read_seen(folder: Path) -> Seen:
     modules: set[str] = set()
     opened: set[str] = set()
     programs: dict[str, str] = {}
+    unheard: defaultdict[str, set[int]] = defaultdict(set)
+    fixtures: dict[str, str] = {}
+    replaced: set[str] = set()
+    otherwise: set[tuple[str, str, str, str]] = set()
     for note in notes(folder / "seen"):
         match note:
             case ["line", str(path), int(line), str(kind)] if _is_inside(path):
@@ -78,8 +103,31 @@ def read_seen(folder: Path) -> Seen:
                 opened.add(path)
             case ["run", str(path), str(how)] if _is_inside(path):
                 programs.setdefault(path, how)
-    reached = {path: frozenset(found) for path, found in lines.items()}
-    return Seen(reached, frozenset(modules), frozenset(opened), programs, tuple(_asked(folder))[:MAX_ASKED])
+            case ["loaded", str(path)] if _is_inside(path):
+                modules.add(path)
+            case ["unheard", str(path), int(line)] if _is_inside(path):
+                unheard[path].add(line)
+            case ["fixture", str(name), str(place)]:
+                fixtures[name[:100]] = place[:300]
+            case ["replaced", str(path), str(name)] if _is_inside(path):
+                replaced.add(f"{path}: {name[:100]}")
+            case ["otherwise", str(path), str(name), str(tested), str(other)] if _is_inside(path):
+                otherwise.add((path, name[:100], tested[:100], other[:100]))
+    return Seen(
+        _frozen(lines),
+        frozenset(modules),
+        frozenset(opened),
+        programs,
+        tuple(_asked(folder))[:MAX_ASKED],
+        _frozen(unheard),
+        fixtures,
+        frozenset(replaced),
+        frozenset(otherwise),
+    )
+
+
+def _frozen(lines: Mapping[str, set[int]]) -> dict[str, frozenset[int]]:
+    return {path: frozenset(found) for path, found in lines.items()}
 
 
 def _is_inside(path: str) -> bool:

@@ -5,18 +5,16 @@ the test passes are shown to the test as it was: what that notices and this one 
 failed before notices a fault where it fails otherwise.
 """
 
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from supervisor.model.evidence import Strength
-from supervisor.threads import in_thread
-from supervisor.verification.evidence.contents import Content, Contents
 from supervisor.verification.evidence.finding import find
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
-from supervisor.verification.evidence.lies import Lie, lies, tell
+from supervisor.verification.evidence.laying import Content, Contents
+from supervisor.verification.evidence.lies import Lie, Telling, lies
 from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.trials.runs import Run
 
@@ -44,7 +42,7 @@ class Trouble:
     label: str
     is_drastic: bool
     changed: Contents = field(default_factory=dict)
-    before: Callable[[Path], None] | None = None
+    liar: Telling | None = None
 
 
 async def ask(inquiry: Inquiry) -> Shown:
@@ -58,11 +56,11 @@ async def ask(inquiry: Inquiry) -> Shown:
     survived: list[Trouble] = []
     tried: list[Trouble] = []
     for trouble in troubles:
-        most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if inquiry.is_doubted else 0
+        most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if "strength" in inquiry.doubted else 0
         if inquiry.is_spent and len(tried) >= most:
             break
         tried.append(trouble)
-        if (await inquiry.experiment(trouble.changed, before=trouble.before)).passed:
+        if (await inquiry.experiment(trouble.changed, liar=trouble.liar)).passed:
             survived.append(trouble)
     return await _judged(inquiry, troubles, tried, survived)
 
@@ -131,7 +129,7 @@ class Past:
 
     async def _run(self, trouble: Trouble) -> Run:
         old = self._inquiry.as_before(*self._inquiry.tests)
-        return await self._inquiry.experiment({**trouble.changed, **old}, before=trouble.before)
+        return await self._inquiry.experiment({**trouble.changed, **old}, liar=trouble.liar)
 
 
 def _answer(run: Run) -> tuple[str, ...]:
@@ -148,7 +146,7 @@ async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
     passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
     if not (new := passed - inquiry.file_before.cases.keys()):
         return False
-    file = await inquiry.experiment(trouble.changed, before=trouble.before, nodes=(inquiry.file,))
+    file = await inquiry.experiment(trouble.changed, liar=trouble.liar, nodes=(inquiry.file,))
     return any(file.cases[node].result == "failed" for node in new if node in file.cases)
 
 
@@ -160,10 +158,10 @@ async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
     texts = await inquiry.now(*seen.lines)
     troubles = []
     for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL):
-        changed = {path: _instead(texts[path], Path(file)) for path, file in fault.files.items()}
+        changed = {path: instead(texts[path], Path(file)) for path, file in fault.files.items()}
         troubles.append(Trouble(fault.label, fault.is_drastic, changed))
     for path, how in sorted(seen.programs.items())[:MOST_PROGRAMS]:
-        if path not in seen.lines and not await in_thread(_is_python, inquiry.prepared / path):
+        if path not in seen.lines and not _is_python(await inquiry.trial.head_of(path)):
             troubles += [_told(path, how, lie) for lie in lies(how)]
     if not troubles and seen.opened:
         paths = sorted(seen.opened)
@@ -172,18 +170,14 @@ async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
     return sorted(troubles, key=lambda each: not each.is_drastic)
 
 
-def _instead(content: Content | None, file: Path) -> Content:
+def instead(content: Content | None, file: Path) -> Content:
     return Content(file.read_bytes(), content.kind if content is not None else "file")
 
 
 def _told(path: str, how: str, lie: Lie) -> Trouble:
-    return Trouble(f"{path} {lie.what}", lie.is_drastic, before=lambda checkout: tell(checkout, path, how, lie))
+    return Trouble(f"{path} {lie.what}", lie.is_drastic, liar=Telling(path, how, lie))
 
 
-def _is_python(program: Path) -> bool:
+def _is_python(head: bytes) -> bool:
     """By its first lines: what it runs has lines that were reached."""
-    try:
-        with os.fdopen(os.open(program, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
-            return b"python" in b"".join(opened.readlines(400)[:3])
-    except OSError:
-        return False
+    return b"python" in b"".join(head.splitlines()[:3])

@@ -48,6 +48,8 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if id(node) in unsaid:
             continue
+        if own := _compares(node):
+            yield f"has a comparison of its own: `{own}`", "equality"
         if isinstance(node, ast.Attribute | ast.Name):
             if isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(node, ast.Attribute):
                 owner = names.dotted(node.value)
@@ -65,6 +67,8 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
             written = any(isinstance(each, ast.Constant) for each in [node.left, *node.comparators])
             if _PLACES.search(text) and written and isinstance(node.ops[0], ast.In | ast.NotIn | ast.Eq | ast.NotEq):
                 yield f"asks where it runs: `{text[:80]}`", ""
+            if _asks_time(node):
+                yield f"asks what day it is: `{text[:80]}`", ""
         elif (
             isinstance(node, ast.Subscript) and names.dotted(node.value) == "sys.argv" and literal(node.slice) == (0,)
         ):
@@ -78,6 +82,30 @@ def _questions(tree: ast.Module) -> Iterator[tuple[str, str]]:
             given = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
             if given and all(each is not None and literal(each) in ((True,), (False,)) for each in given):
                 yield f"has an `{node.name}` that always returns the same", ""
+
+
+_CLOCK = re.compile(
+    r"(.*\.)?(time|time_ns|now|utcnow|today|localtime|gmtime|strftime|ctime|asctime)\([^()]*\)(\.[a-z_]+(\(\))?|\[\d\])?"
+)
+_EQUAL = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__bool__", "__instancecheck__")
+
+
+def _asks_time(node: ast.Compare) -> bool:
+    """Whether what the clock says is compared with a moment that is written there."""
+    sides = [node.left, *node.comparators]
+    fixed = [each for each in sides if literal(each) is not None or (isinstance(each, ast.Call) and _is_fixed(each))]
+    return bool(fixed) and any(each not in fixed and _CLOCK.fullmatch(ast.unparse(each)) for each in sides)
+
+
+def _is_fixed(call: ast.Call) -> bool:
+    return bool(call.args) and all(literal(each) is not None for each in call.args)
+
+
+def _compares(node: ast.AST) -> str:
+    """The comparison that is defined there, or put there by its name."""
+    names = [getattr(node, each, None) for each in ("name", "id", "attr", "value")]
+    stored = not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load)
+    return next((each for each in names if isinstance(each, str) and each in _EQUAL), "") if stored else ""
 
 
 #: modules that are configured through their attributes

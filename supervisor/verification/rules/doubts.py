@@ -11,11 +11,13 @@ from pathlib import PurePosixPath
 
 from supervisor.verification.rules.answers import Asked, answer_doubts, asked
 from supervisor.verification.rules.cases import lost
+from supervisor.verification.rules.commands import other_programs
 from supervisor.verification.rules.expectations import Expectation, expectations, written
 from supervisor.verification.rules.judged import EXECUTABLE, Base, Doubt, FileChange
 from supervisor.verification.rules.names import literal
-from supervisor.verification.rules.places import is_documentation, is_test_path
+from supervisor.verification.rules.places import is_documentation, is_test_path, is_tutorial
 from supervisor.verification.rules.policy import keeps_promise
+from supervisor.verification.rules.reading import unseen
 from supervisor.verification.rules.testcode import Function, TestCode, Unreadable, read
 from supervisor.verification.rules.weakening import weakened
 
@@ -88,7 +90,7 @@ def _read(change: FileChange) -> tuple[TestCode, TestCode] | None:
 
 
 def _of_file(change: FileChange, test: str) -> Iterator[Doubt]:
-    """Cases: the file is deleted; it became executable; it is unreadable."""
+    """Cases: the file is deleted; it became executable; it is unreadable, or not what it looks like."""
     if change.after is None:
         if not is_test_path(change.path, test):
             yield Doubt(f"{change.path} is deleted", "" if is_documentation(change.path) else "necessity")
@@ -97,6 +99,9 @@ def _of_file(change: FileChange, test: str) -> Iterator[Doubt]:
         yield Doubt(f"{change.path} became executable", "necessity")
     if "\0" in change.after or "\ufffd" in change.after:
         yield Doubt(f"{change.path} is not text and can't be reviewed")
+    yield from unseen(change)
+    if is_tutorial(change.path) and change.before is not None:
+        yield from other_programs(change)
 
 
 def _is_code(change: FileChange) -> bool:

@@ -39,6 +39,7 @@ class Doubt:
 
     strength    the new test catches each fault that the old one caught
     ignorance   the verdict is the same if nothing distinguishes a test run from another run
+    equality    the test fails if it expects something else
     necessity   without this file the test fails
     """
 

@@ -98,9 +98,19 @@ _PROGRAM = (
 )
 
 
-def part_of(path: str, test: str) -> str:
+def is_tutorial(path: str) -> bool:
+    """By its name, if it is a script for a shell, or prose."""
     place = PurePosixPath(path)
-    if place.name.startswith("tutorial"):
+    return place.name.startswith("tutorial") and place.suffix in ("", ".sh", ".bash", ".txt", *_PROSE)
+
+
+def is_program(path: str) -> bool:
+    """Whether a file is to be run or read by a tool, by its name alone; one without an extension may be."""
+    return PurePosixPath(path).suffix in (*_PROGRAM, "")
+
+
+def part_of(path: str, test: str) -> str:
+    if is_tutorial(path):
         return "tutorial"
     if is_test_path(path, test):
         return "test"

@@ -14,7 +14,7 @@ Each breach names a rule:
     trivial              an assertion that can't fail
     scope                a docstring that promises something else, without a FIX_TUTORIAL
     detection            an implementation that detects whether it is tested
-    unreadable           a file of tests that is no longer valid Python
+    unreadable           a file of tests that is no longer valid Python, or code that is not what it looks like
 
 Uncertain findings are doubts (`verification/rules/doubts.py`) or are left to the runs.
 """
@@ -34,6 +34,7 @@ from supervisor.verification.rules.places import Allowed as Allowed
 from supervisor.verification.rules.places import is_test_path as is_test_path
 from supervisor.verification.rules.places import kind_of as kind_of
 from supervisor.verification.rules.pytest_settings import plugin_breaches, settings_breaches
+from supervisor.verification.rules.reading import misread
 from supervisor.verification.rules.testcode import Function, TestCode, Unreadable, parse, read
 
 
@@ -47,6 +48,7 @@ def breaches(
         found += _path(change, allowed, test, base or Base())
         if not change.path.endswith(".py"):
             continue
+        found += misread(change)
         is_test = is_test_path(change.path, test)
         found += _plugins(change, is_test)
         if is_test:

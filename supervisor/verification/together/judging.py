@@ -24,21 +24,23 @@ from supervisor.model.node import file_of, function_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
+from supervisor.verification.baselines import Baselines, tests_in
 from supervisor.verification.evidence.inquiry import telling, times_for
-from supervisor.verification.hearing import Baselines, Hearing, tests_in
+from supervisor.verification.hearing import Hearing
 from supervisor.verification.together.composing import NoTree, compose
 from supervisor.verification.together.parts import GOING_ON, unsound
 from supervisor.verification.together.reaching import read_notes
 from supervisor.verification.together.sharing import Rounds, Share, Unsound
 from supervisor.verification.together.tree import Claimed, Tree
+from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.runs import Instruments, Run
-from supervisor.verification.trials.trial import Place, Trial, Trials, Unready
-from supervisor.verification.verdicts import verified
+from supervisor.verification.verdicts import failed, verified
 
 #: a tree is composed anew so often at most
 MOST_TREES = 3
 #: one claim of so many is run alone as well, by chance: whoever can tell that it is tried with others is found out
 AUDITED = 8
+MASKED = "its test failed at the base, and beside the work of others it passes without its own"
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
 
@@ -48,7 +50,7 @@ class CommonRuns:
         self,
         batch: Batch,
         bare: Path,
-        trials: Trials,
+        trials: AnyTrials,
         baselines: Baselines,
         keep_log: Callable[[Batch, Job, Place], None],
     ) -> None:
@@ -93,7 +95,7 @@ class CommonRuns:
             if len(left) > 1 and tree.is_free_of([each.job.number for each in left], gone):
                 await self._heard(left, tree, Rounds(trial, times_for(self._batch, watched.seconds)))
 
-    async def _watched(self, trial: Trial, claims: Sequence[Claimed]) -> Run:
+    async def _watched(self, trial: Place, claims: Sequence[Claimed]) -> Run:
         files = {file_of(each.job.test): each.job.test for each in claims}
         usual = 0.0
         for test in files.values():
@@ -138,13 +140,16 @@ async def _settled(hearing: Hearing, share: Share, tests: Set[str]) -> Verdict |
         rejection = await hearing.rejection()
     except Unsound as unsettled:
         return PutBack(str(unsettled), max(1, unsettled.claims // 2))
-    except (Unready, DeviceFailed) as failed:
-        return PutBack(str(failed))
+    except (Unready, DeviceFailed) as trouble:
+        return PutBack(str(trouble))
     if rejection is not None:
         is_others = bool(hearing.broken) and {function_of(each) for each in hearing.broken} <= tests
         return PutBack(rejection.reason, max(1, len(tests) // 2) if is_others else 1)
     if hearing.findings.doubts:
         return PutBack(f"in doubt: {hearing.findings.doubts[0]}")
+    # Who changes what no test is seen to reach may mend it for others all the same.
+    if hearing.findings.fails_without is False and failed(hearing.before, hearing.job.test):
+        return PutBack(MASKED)
     if secrets.randbelow(AUDITED) == 0:
         alone = await share.run_alone(hearing.job.test, hearing.batch.cases_of(hearing.job.number))
         if not alone.passed:

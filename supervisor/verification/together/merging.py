@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
-from supervisor.verification.evidence.contents import Content
+from supervisor.verification.evidence.laying import Content
 
 #: larger files are not merged
 MOST_LINES = 20_000

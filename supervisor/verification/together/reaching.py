@@ -77,11 +77,11 @@ def read_notes(folder: Path) -> dict[str, Reached]:
                 lines[test]  # a test that reaches nothing was run, too
             case ["line", str(path), int(line), str()]:
                 lines[test][path].add(line)
-            case ["open", str(path)]:
+            case ["open" | "source", str(path)]:
                 files[test].add(path)
             case ["run", str(path), str()]:
                 files[test].add(path)
-            case ["start", int(interpreters)]:
+            case ["start", int(interpreters), *_]:
                 watched[test] -= interpreters
                 opaque |= {test} if interpreters < 0 else set()
             case ["began"]:

@@ -17,15 +17,14 @@ from pathlib import Path
 from supervisor.model.node import file_of
 from supervisor.tasks import Promise
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.contents import Content, Contents, put
 from supervisor.verification.evidence.inquiry import is_watched, telling
+from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.together.merging import merged
 from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import Reached, notices, read_notes
 from supervisor.verification.together.touching import Touch, touch
-from supervisor.verification.trials.likeness import Places
+from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
-from supervisor.verification.trials.trial import Trial
 
 
 class Unsound(Exception):
@@ -47,25 +46,27 @@ class Share:
     #: the files of the composed tree that its experiments may change, as they are there
     now: Callable[[Iterable[str]], Contents]
     runs: list[Run] = field(default_factory=list)
+    setup_seconds: float = 0.0
+    #: the number of these that another claim asked for as well, and is charged for
+    saved: int = 0
 
     @property
     def folder(self) -> Path:
         return self.rounds.trial.folder
 
     @property
-    def places(self) -> Places:
-        return self.rounds.trial.places
-
-    @property
-    def prepared(self) -> Path:
-        return self.rounds.trial.prepared
-
-    @property
     def log(self) -> str:
         return self.rounds.trial.log
 
+    async def head_of(self, path: str) -> bytes:
+        return await self.rounds.trial.head_of(path)
+
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
         return await self._asked(Asked(self, nodes, times, instruments))
+
+    async def run_again(self, node: str, count: int, times: float) -> list[Run]:
+        """One in each turn: the order of the tests differs from turn to turn."""
+        return [await self.run(node, times=times) for _ in range(count)]
 
     async def run_alone(self, node: str, times: float) -> Run:
         return await self._asked(Asked(self, (node,), times, PLAIN, is_alone=True))
@@ -89,6 +90,7 @@ class Asked:
         """Neither of them can notice what the other one changes."""
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
+        is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere
         if self.is_alone or other.is_alone or not is_alike or mine.contents is None or its.contents is None:
             return False
         same = {
@@ -101,7 +103,9 @@ class Asked:
 
     @property
     def _reached(self) -> Reached:
-        """The test as it was may reach something else."""
+        """The test as it was may reach something else, and nobody has watched one that is new."""
+        if any(file_of(node) not in self.share.reached.lines for node in self.nodes):
+            return replace(self.share.reached, is_opaque=True)
         if not self.is_otherwise:
             return self.share.reached
         before = self.share.reached_before
@@ -144,11 +148,8 @@ class _Together:
         first = self.asked[0].instruments
         if len(self.asked) == 1:
             return first
-        plugins = {**first.plugins, **telling()} if is_watched(first.plugins) else first.plugins
-        return replace(first, plugins=plugins, before=self._put if self.contents else None)
-
-    def _put(self, checkout: Path) -> None:
-        put(checkout, self.contents)
+        plugins = {**telling(), **first.plugins} if is_watched(first.plugins) else first.plugins
+        return replace(first, plugins=plugins, files=self.contents)
 
 
 def _sorted(asked: Sequence[Asked]) -> list[_Together]:
@@ -162,7 +163,7 @@ def _sorted(asked: Sequence[Asked]) -> list[_Together]:
 
 
 class Rounds:
-    def __init__(self, trial: Trial, most_times: float) -> None:
+    def __init__(self, trial: Place, most_times: float) -> None:
         self.trial = trial
         #: no common run has longer than so many tests may take
         self._most_times = most_times
@@ -220,6 +221,8 @@ class Rounds:
             if together.instruments.are_none:
                 raise Unsound(why, len(asked))
             return [(each, await self._alone(each)) for each in asked]
+        for each in asked[1:]:
+            each.share.saved += 1
         return [(each, await in_thread(_heard, each, run, len(asked))) for each in asked]
 
     async def _alone(self, asked: Asked) -> Run:

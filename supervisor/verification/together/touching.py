@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from supervisor.verification.evidence.contents import Content
+from supervisor.verification.evidence.laying import Content
 
 #: larger files are touched as a whole
 MOST_LINES = 20_000
@@ -110,7 +110,13 @@ def _head(function: Function) -> set[int]:
 def _is_plain(function: Function) -> bool:
     """Defining it does nothing but give it its name."""
     defaults = [*function.args.defaults, *(each for each in function.args.kw_defaults if each is not None)]
-    return not function.decorator_list and all(isinstance(each, ast.Constant) for each in defaults)
+    said = [function.returns, *(getattr(each, "annotation", None) for each in ast.walk(function.args))]
+    does = any(isinstance(inner, _DOING) for each in said if each is not None for inner in ast.walk(each))
+    return not function.decorator_list and not does and all(isinstance(each, ast.Constant) for each in defaults)
+
+
+#: what an annotation may do when it is evaluated
+_DOING = (ast.Call, ast.Lambda, ast.NamedExpr, ast.comprehension, ast.Await)
 
 
 def _said(text: str, tree: ast.Module) -> set[int]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from supervisor.model.job import Job
 from supervisor.model.node import cases_of, file_of, function_of
-from supervisor.verification.evidence.contents import Contents, contents
+from supervisor.verification.evidence.contents import contents
+from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.rules.judged import Doubt
 from supervisor.verification.together.composing import Composed
 from supervisor.verification.together.reaching import Reached, notices, reached_by

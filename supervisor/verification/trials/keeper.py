@@ -1,8 +1,8 @@
 """Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
 
-It is given to a fresh interpreter as text, behind that of `walls/enclosing` and `walls/watching`, and imports nothing
-of ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed and of a pipe that
-tells how the program ended, the name under which its reporter is heard, and the program's argv.
+It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching` and `trials/ending`,
+and imports nothing of ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed
+and of a pipe that tells how the program ended, the name under which its reporter is heard, and the program's argv.
 
     walls        as `namespace`, and the program sees and takes no more than `WALLS` says
     namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
@@ -18,26 +18,31 @@ import ctypes
 import os
 import select
 import sys
-import time
 
 if __name__ != "__main__":
     from collections.abc import Callable
     from typing import Any
 
-    from supervisor.verification.walls.enclosing import Sealed, Unbuilt, build, leave_host, mount, write_map
+    from supervisor.verification.trials.ending import end_all, reaped
+    from supervisor.verification.walls.enclosing import (
+        Sealed,
+        Unbuilt,
+        become,
+        build,
+        keep_descriptors,
+        leave_host,
+        mount,
+        write_map,
+    )
     from supervisor.verification.walls.watching import EVERY_SECONDS, Watch, limit_processes
 
 #: comes with the text
 WALLS: dict[str, Any] = globals().get("WALLS", {})
 
 _KILL_CHILD_ON_DEATH, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
-_SETFD, _CLOEXEC = 2, 1
 _PRIVATE = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
 _PROC_FLAGS = 2 | 4 | 8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
-#: a program that only its own user may end, such as one of root's, is waited for so long
-_GIVE_UP_SECONDS = 30.0
-
-#: whoever launches agents goes first
+#: of the program: whoever launches agents goes first, and so does who ends it
 _NICE = 5
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -45,10 +50,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     means, control, report, hears, *argv = sys.argv[1:]
-    os.nice(_NICE)
-    for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- this text is in one of them
-        if int(each) > 2:
-            _libc.fcntl(int(each), _SETFD, _CLOEXEC)
+    keep_descriptors()
     ways = {"walls": _in_walls, "namespace": _in_namespace, "subreaper": _as_subreaper}
     try:
         said = ways[means](int(control), argv, hears)
@@ -112,6 +114,7 @@ def _first_process(argv: list[str], telling: int) -> None:
     """Process 1 of the namespace: it takes in whoever loses its parent, and ends with the program."""
     _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
     mount("proc", "/proc", "proc", _PROC_FLAGS)
+    _number_as_elsewhere()
     program = _start(argv)
     _let_go()
     while True:
@@ -130,6 +133,7 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
         sealed = Sealed(os.getuid(), os.getgid(), WALLS["outer"])
         watch = Watch(WALLS["limits"])
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        _number_as_elsewhere()
         program = _start(argv, sealed, hears=sys.argv[4])
         sealed.let(program)
     except (OSError, Unbuilt) as error:
@@ -139,9 +143,18 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
     code, hit = None, ""
     while code is None and not hit:
         signal.sigtimedwait([signal.SIGCHLD], EVERY_SECONDS)
-        code = _reaped(program)
+        code = reaped(program)
         hit = watch.exceeded() if code is None else ""
     os.write(telling, " ".join([str(-signal.SIGKILL if code is None else code), hit, *watch.facts()]).encode())
+
+
+def _number_as_elsewhere() -> None:
+    """The numbers of processes begin where they are on a machine at work: small ones would tell a trial."""
+    start = 1000 + int.from_bytes(os.urandom(2), sys.byteorder) % 29_000
+    try:
+        write_map("/proc/sys/kernel/ns_last_pid", str(start))
+    except OSError:  # a kernel without checkpoints
+        return
 
 
 # --- a subreaper
@@ -156,70 +169,15 @@ def _as_subreaper(control: int, argv: list[str], hears: str) -> int:
     waking, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-    code = _reaped(program)
+    code = reaped(program)
     while code is None:
         ready = select.select([control, waking], [], [])[0]
         if control in ready:
             break
         os.read(waking, 100)
-        code = _reaped(program)
-    final = _end_all(program)
+        code = reaped(program)
+    final = end_all(program)
     return code if code is not None else final if final is not None else -signal.SIGKILL
-
-
-def _reaped(program: int) -> int | None:
-    """The exit code of the program, once it has ended; whoever else has ended is buried."""
-    code = None
-    while True:
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return code
-        if not ended:
-            return code
-        if ended == program:
-            code = os.waitstatus_to_exitcode(status)
-
-
-def _end_all(program: int) -> int | None:
-    """Who has no children left has no descendants left, because every orphan becomes a child."""
-    code, until = None, time.monotonic() + _GIVE_UP_SECONDS
-    while time.monotonic() < until:
-        hindered = True
-        for each in _descendants():
-            try:
-                os.kill(each, signal.SIGKILL)
-                hindered = False
-            except OSError:
-                pass
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG if hindered else 0)
-        except ChildProcessError:
-            break
-        if ended == program:
-            code = os.waitstatus_to_exitcode(status)
-        if not ended:
-            time.sleep(0.01)
-    return code
-
-
-def _descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-            except OSError:
-                continue
-            if state != b"Z":
-                children.setdefault(int(parent), []).append(int(name))
-    found, waiting = [], [os.getpid()]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
 
 
 # --- both
@@ -231,6 +189,7 @@ def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") ->
         return program
     try:
         os.setsid()
+        _stand_back()
         if sealed is not None:
             limit_processes(WALLS["limits"]["processes"])
             sealed.enter(is_scoped=WALLS["network"] and not hears)
@@ -238,23 +197,20 @@ def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") ->
         _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
         for each in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(each, signal.SIG_DFL)
-        _become(argv)
+        become(argv)
     except OSError as error:
         os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
     os._exit(127)
 
 
-def _become(argv: list[str]) -> None:
-    """As `os.execvp`, which imports modules at a time when none can be read any more."""
-    folders = [""] if "/" in argv[0] else os.environ.get("PATH", os.defpath).split(":")
-    found: OSError | None = None
-    for folder in folders:
-        try:
-            os.execv(f"{folder}/{argv[0]}" if folder else argv[0], argv)
-        except OSError as error:
-            found = error if found is None or not isinstance(error, FileNotFoundError) else found
-    if found is not None:
-        raise found
+def _stand_back() -> None:
+    """Many kernels share the processors among sessions: there, a process is only nice to others of its session."""
+    os.nice(_NICE)
+    try:
+        with open("/proc/self/autogroup", "w") as file:  # noqa: PTH123
+            file.write(str(_NICE))
+    except OSError:
+        pass  # the kernel does not, or was asked by others a moment ago
 
 
 def _let_go() -> None:

@@ -13,10 +13,12 @@ from supervisor.launch.contract import REPORTER, REPORTER_FILES, contract, repor
 from supervisor.launch.orders import CREDENTIAL
 from supervisor.model.batch import Batch
 from supervisor.model.node import file_of
+from supervisor.verification.setups.kept import Site
 from supervisor.verification.trials.running import PASSED_ON
 
 #: what agents have of the daemon's environment besides
 _ALSO = ("XDG_RUNTIME_DIR",)
+PASSED_ON_HOSTS = (*PASSED_ON, *_ALSO)
 REPORTER_SOURCE = Path(str(files("supervisor.agents"))) / REPORTER
 
 
@@ -30,8 +32,8 @@ class Places:
     temporary: Path
 
     @classmethod
-    def below(cls, folder: Path) -> "Places":
-        return cls(folder / os.urandom(4).hex(), f"agent-{os.urandom(16).hex()}", Path())
+    def at(cls, folder: Path, site: Site) -> "Places":
+        return cls(folder / site.home, site.agent, Path())
 
     @property
     def host(self) -> Path:
@@ -63,10 +65,21 @@ class Spoken:
     socket: str = field(default_factory=lambda: os.urandom(8).hex())
 
 
-def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Spoken) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where a run is: the environment there, and the provider."""
+
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    provider: str = "local"
+
+
+def environment_of(
+    batch: Batch, places: Places, nodes: tuple[str, ...], run: Spoken, host: Host | None = None
+) -> dict[str, str]:
     """The names are those of an agent's environment; secrets are for agents, and no test is verified with one."""
+    host = host or Host()
     job = next((number for number, test in enumerate(batch.tests, 1) if _of_one(test, nodes)), 1)
-    passed = {name: os.environ[name] for name in (*PASSED_ON, *_ALSO) if name in os.environ}
+    passed = {name: host.env[name] for name in PASSED_ON_HOSTS if name in host.env}
     own = {name: value for name, value in batch.profile.env.items() if not value.startswith(CREDENTIAL)}
     return {
         "LANG": "C.UTF-8",
@@ -74,13 +87,46 @@ def environment_of(batch: Batch, places: Places, nodes: tuple[str, ...], run: Sp
         "HOME": str(places.home),
         "TMPDIR": str(places.temporary),
         **_mngr(places, batch, job),
-        **kind_of(batch.profile.agent).environment("local"),
+        **kind_of(batch.profile.agent).environment(host.provider),
         **contract(batch, job, 1, run.command or run_command(batch.profile, *nodes)),
         "SUPERVISOR_PROMPT": str(places.state / PROMPT),
         "SUPERVISOR_OUTCOME": str(places.state / OUTCOME),
         **own,
         **reporting(own, str(places.plugins), run.socket),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where a person has a checkout, in a home with nothing of ours."""
+
+    home: Path
+    checkout: Path
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Elsewhere | None":
+        """None: what a setup has installed knows where it is, or the profile shows what is there."""
+        homes, profile = Path("/home").resolve(), batch.profile
+        shown = [Path(each).resolve() for each in (*profile.sandbox_read, *profile.sandbox_write)]
+        if profile.setup or any(homes.is_relative_to(each) for each in shown):
+            return None
+        home = homes / os.urandom(4).hex()
+        return cls(home, home / (Path(batch.repo).name or "repo"))
+
+    def environment(self, env: Mapping[str, str]) -> dict[str, str]:
+        own = {"HOME": str(self.home), "PWD": str(self.checkout), "TERM": "xterm-256color"}
+        return {name: value for name, value in env.items() if name != "OLDPWD"} | own
+
+
+def own_names(batch: Batch) -> frozenset[str]:
+    """The variables of an agent's environment that no other program has."""
+    places = Places(Path(), "", Path())
+    given = {**_mngr(places, batch, 1), **contract(batch, 1, 1, ""), **kind_of(batch.profile.agent).environment("")}
+    return frozenset(given.keys() - _USUAL - batch.profile.env.keys())
+
+
+#: what every terminal gives its programs
+_USUAL = {"TERM", "SHLVL", "PWD", "OLDPWD"}
 
 
 def _of_one(test: str, nodes: tuple[str, ...]) -> bool:

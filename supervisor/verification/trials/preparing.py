@@ -1,26 +1,22 @@
 """What a trial takes from the base whatever the work says: pytest's settings, and byte code.
 
-Byte code is what somebody has made of a source, or of none, and nobody reads it: what the base does not have is
-removed. A file that pytest itself would import in place of a module of its own, before anything can report, is
-refused.
+A file that pytest itself would import in place of a module of its own, before anything can report, is refused.
 """
 
 import configparser
-import hashlib
-import os
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 import pygit2
 
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.rules.policy import may_edit
+from supervisor.verification.trials.tidying import LARGEST, digest, is_bytecode
 
 #: files that hold nothing but pytest's settings, and files of which a part does
 _WHOLE = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}
 _IN_PART = {"pyproject.toml", "tox.ini", "setup.cfg"}
-_LARGEST = 2**20
 _IMPORTED = (".py", ".pyc", ".so")
 
 #: what pytest and the Python that starts it import before any plugin, if it lies first on the path
@@ -74,48 +70,23 @@ class Base:
                     return path
         return ""
 
-    def has_bytecode(self, path: str, content: bytes) -> bool:
-        return self._content(self._base, path) == content
+    def bytecode(self) -> dict[str, str]:
+        """The files of byte code that the base has, each with the digest of its content."""
+        index = pygit2.Index()
+        index.read_tree(self._base)
+        found = {each.path: self._content(self._base, each.path) for each in index if is_bytecode(each.path)}
+        return {path: digest(content) for path, content in found.items() if content is not None}
 
     def _content(self, tree: pygit2.Tree, path: str) -> bytes | None:
         try:
             found = tree[path]
         except KeyError:
             return None
-        return found.data if isinstance(found, pygit2.Blob) and found.size <= _LARGEST else None
+        return found.data if isinstance(found, pygit2.Blob) and found.size <= LARGEST else None
 
     @staticmethod
     def _has(tree: pygit2.Tree, path: str) -> bool:
         return path in tree
-
-
-def remove_bytecode(checkout: Path, base: Base) -> None:
-    """All but the base's own; an environment that `setup` has made keeps what its installer has put there."""
-    for file in _bytecode(checkout):
-        path = str(file.relative_to(checkout))
-        if file.is_symlink() or file.stat().st_size > _LARGEST or not base.has_bytecode(path, file.read_bytes()):
-            file.unlink()
-
-
-def stamp_of(folder: Path) -> str:
-    """Another one as soon as anything below the folder is changed, whatever is done to hide it: no program sets the
-    time of a change."""
-    stamp = hashlib.sha256()
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        for name in (*sorted(files), *folders):
-            path = os.path.join(place, name)  # noqa: PTH118
-            found = os.lstat(path)
-            stamp.update(f"{path}\0{found.st_ctime_ns}\0{found.st_size}\0{found.st_ino}\n".encode(errors="replace"))
-    return stamp.hexdigest()
-
-
-def _bytecode(checkout: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(checkout):
-        folders[:] = [
-            each for each in folders if each != ".git" and not (Path(folder) / each / "pyvenv.cfg").exists()
-        ]
-        yield from (Path(folder) / each for each in files if each.lower().endswith((".pyc", ".pyo")))
 
 
 def _settings(path: str, content: bytes | None) -> object:

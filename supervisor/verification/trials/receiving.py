@@ -6,10 +6,8 @@ looks for it later finds what an agent finds. What arrives may be hostile: bound
 
 import os
 import socket
-import struct
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
-from pathlib import Path
 
 import msgspec
 from anyio import Event, move_on_after, wait_readable
@@ -18,6 +16,7 @@ from supervisor.tasks import beside
 from supervisor.threads import in_thread
 from supervisor.verification.trials.reports import Heard, Record
 from supervisor.verification.trials.running import Ear
+from supervisor.verification.trials.speaking import is_of_ours
 
 MAX_BYTES = 32 * 2**20
 _MAX_RECORD = 2**18
@@ -55,7 +54,7 @@ class Receiver:
         listener.setblocking(False)
         while not self._heard.is_connected:
             with await _accepted(listener) as line:
-                if await in_thread(_is_of_ours, line):  # others see the socket in a list of the kernel's
+                if await in_thread(is_of_ours, line):  # others see the socket in a list of the kernel's
                     listener.close()
                     self._heard.is_connected = True
                     await self._hear(line)
@@ -94,15 +93,3 @@ async def _accepted(listener: socket.socket) -> socket.socket:
 async def _received(line: socket.socket) -> bytes:
     await wait_readable(line)
     return line.recv(_MAX_RECORD)
-
-
-def _is_of_ours(line: socket.socket) -> bool:
-    """Whether this process, or one that it started, speaks at the other end: agents live outside of it."""
-    process, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
-    while process > 1 and process != os.getpid():
-        try:
-            stat = Path(f"/proc/{process}/stat").read_bytes()
-        except OSError:
-            return False
-        process = int(stat.rpartition(b")")[2].split()[1])
-    return bool(process == os.getpid())

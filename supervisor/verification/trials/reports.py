@@ -20,6 +20,7 @@ type Ran = Literal["returned", "raised", "never", "unknown"]
 
 MAX_CASES = 50_000
 MAX_MESSAGE = 300
+UNENDED = "it was not run to its end"
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ class Record(msgspec.Struct, frozen=True):
     #: the kind of exception that ended the phase: "", "failed", "skipped" or "xfailed"
     raised: str = ""
     outcome: str = ""
+    milliseconds: int = 0
     xfail: bool = False
     message: str = ""
     file: str = ""
@@ -75,6 +77,8 @@ class Case:
     name: str = ""
     #: what became of that function; "unknown" where this Python can't watch it
     ran: Ran = "unknown"
+    #: what it took, its setup and teardown included, as pytest says
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,12 @@ class Report:
 
 def read(heard: Heard, checkout: Path) -> Report:
     """Blocking: run it in a thread."""
-    return _Reading(heard, checkout.resolve()).report()
+    return understood(heard, checkout.resolve())
+
+
+def understood(heard: Heard, checkout: Path) -> Report:
+    """`checkout`: without links in its path, wherever it was."""
+    return _Reading(heard, checkout).report()
 
 
 class _Reading:
@@ -188,9 +197,10 @@ class _Reading:
         reports = [record for record in records if record.kind == "report" and record.outcome != "rerun"]
         call = phases.get("call")
         result, message = self._result(phases, reports)
+        seconds = sum(max(0, each.milliseconds) for each in reports) / 1000
         if call is None:
-            return Case(result, message)
-        return Case(result, message, self._place(call.origin), call.line, call.name, call.ran)
+            return Case(result, message, seconds=seconds)
+        return Case(result, message, self._place(call.origin), call.line, call.name, call.ran, seconds)
 
     def _result(self, phases: Mapping[str, Record], reports: list[Record]) -> tuple[Result, str]:
         if failed := next((each for each in reports if each.outcome == "failed"), None):
@@ -205,7 +215,7 @@ class _Reading:
         if stopped := next((each for each in phases.values() if each.raised), None):
             return "skipped", self._why(stopped)
         if phases.keys() != {"setup", "call", "teardown"} or {each.when for each in reports} != phases.keys():
-            return "failed", "it was not run to its end"
+            return "failed", UNENDED
         call = phases["call"]
         if call.ran == "never":
             return "failed", "its function was never called"

@@ -24,8 +24,7 @@ from anyio import CancelScope, create_task_group, wait_readable
 from supervisor.adapters.pipes import Pipe
 from supervisor.adapters.process import Program, Source, ended, source
 from supervisor.threads import in_thread
-from supervisor.verification.walls.sandbox import give
-from supervisor.verification.walls.walls import Walls
+from supervisor.verification.walls.walls import Walls, give
 
 type Means = Literal["walls", "namespace", "subreaper"]
 
@@ -33,7 +32,9 @@ type Means = Literal["walls", "namespace", "subreaper"]
 MAX_TAIL = 16 * 2**10
 _DETECTION_SECONDS = 20.0
 _HERE = Path(__file__).parent
-_KEEPER = (_HERE.parent / "walls" / "enclosing.py", _HERE.parent / "walls" / "watching.py", _HERE / "keeper.py")
+_KEEPER = tuple(
+    _HERE.parent / f"{name}.py" for name in ("walls/enclosing", "walls/watching", "trials/ending", "trials/keeper")
+)
 
 #: What passes of the daemon's own environment; no secret is ever under these names.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -125,7 +126,7 @@ async def run(
         with leash:
             with at_keeper, source(stdin) as given:
                 words = [by, str(at_keeper.fileno()), str(told.into), ear.name if ear else "", *argv]
-                keeper = _keeper(words, plan, cwd=cwd, env=env, given=given, printed=printed)
+                keeper = _keeper(words, plan, cwd=Path("/") if plan else cwd, env=env, given=given, printed=printed)
             try:
                 code = await _ended(keeper, (printed, told), timeout, leash, ear)
             finally:

@@ -1,12 +1,13 @@
 """One run of some tests: whether they passed, and if not, why, in a sentence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.model.node import cases_of
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.evidence.contents import Contents
+from supervisor.verification.evidence.laying import Contents, put
+from supervisor.verification.evidence.lies import Telling, tell
 from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
@@ -24,14 +25,32 @@ class Instruments:
     env: Mapping[str, str] = field(default_factory=dict)
     #: more arguments for pytest
     args: tuple[str, ...] = ()
-    #: called in a thread with the fresh checkout
-    before: Callable[[Path], None] | None = None
-    #: the files that it puts there; None: it is not known which
-    contents: Contents | None = field(default_factory=dict)
+    #: what stands in the fresh checkout in place of what the commit has
+    files: Contents = field(default_factory=dict)
+    #: a program that lies in front of one of the repository's own
+    liar: Telling | None = None
+    #: it stands where a person's checkout may be, if walls can show it there
+    is_elsewhere: bool = False
 
     @property
     def are_none(self) -> bool:
-        return not self.plugins and not self.env and not self.args and self.before is None
+        is_plain = not self.plugins and not self.env and not self.args and not self.is_elsewhere
+        return is_plain and not self.changes_files
+
+    @property
+    def changes_files(self) -> bool:
+        return bool(self.files) or self.liar is not None
+
+    @property
+    def contents(self) -> Contents | None:
+        """The files that it puts there; None: it is not known which."""
+        return self.files if self.liar is None else None
+
+    def lay(self, checkout: Path) -> None:
+        """Blocking."""
+        put(checkout, self.files)
+        if self.liar is not None:
+            tell(checkout, self.liar)
 
 
 PLAIN = Instruments()

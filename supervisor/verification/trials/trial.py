@@ -15,32 +15,38 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from anyio import Lock
 
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
-from supervisor.launch.contract import run_command
 from supervisor.model.batch import Batch
-from supervisor.publication.rules.outcome import clean
 from supervisor.threads import at_length, in_thread
-from supervisor.verification.rules.places import Allowed
+from supervisor.verification.setups.inputs import surroundings
+from supervisor.verification.setups.kept import free_site, kept_at, prune
+from supervisor.verification.setups.preparation import Preparation
+from supervisor.verification.trials.asking import (
+    GRACE_SECONDS,
+    PROBES,
+    SETUP_SECONDS,
+    Unready,
+    asked_for,
+    instrumented,
+    laid,
+    log_of,
+    setup_failed,
+)
 from supervisor.verification.trials.caches import Caches
-from supervisor.verification.trials.likeness import Places, Spoken, environment_of
-from supervisor.verification.trials.preparing import Base, remove_bytecode, stamp_of
+from supervisor.verification.trials.likeness import Elsewhere, Places, Spoken, environment_of
+from supervisor.verification.trials.preparing import Base
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
 from supervisor.verification.trials.running import Ear, Ended, Unwalled, run, walls_lack
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.trials.straying import stray_import
-from supervisor.verification.walls.sandbox import Sandbox, ended_for, give, mend, missed
-from supervisor.verification.walls.walls import Walls
-
-SETUP_SECONDS = 900.0
-#: after this much more than its own limit, a run is killed from outside
-GRACE_SECONDS = 10.0
-EVIDENCE = "SUPERVISOR_EVIDENCE"
+from supervisor.verification.trials.tidying import head_of, remove_bytecode, stamp_of
+from supervisor.verification.walls.sandbox import Sandbox, ended_for, mend, missed
+from supervisor.verification.walls.walls import Walls, give
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +60,6 @@ class Stage:
     walls: Walls | None = None
 
 
-class Place(Protocol):
-    """Where the tests of one claim run: a trial, or a claim's share of one."""
-
-    #: this claim's runs
-    runs: list[Run]
-
-    @property
-    def folder(self) -> Path: ...
-
-    @property
-    def places(self) -> Places: ...
-
-    @property
-    def prepared(self) -> Path: ...
-
-    @property
-    def log(self) -> str: ...
-
-    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run: ...
-
-
 @dataclass(slots=True)
 class Trial:
     batch: Batch
@@ -84,7 +69,10 @@ class Trial:
     sandbox: Sandbox
     #: what was prepared, as it was then
     stamp: str = ""
+    #: how long its setup took; 0: there was none
+    setup_seconds: float = 0.0
     runs: list[Run] = field(default_factory=list)
+    saved: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     @property
@@ -92,13 +80,8 @@ class Trial:
         return self.folder / "prepared"
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
-        """The command that agents are given, within `times` the time of one test. Of a file that is nobody's job all
-        tests are run, also those that were not asked for at submit."""
         profile = self.batch.profile
-        limit = profile.test_timeout_seconds * times
-        whole = all("::" not in node and node not in self.batch.tests for node in nodes)
-        asked = replace(profile, test_timeout_seconds=limit, pytest_args=(*instruments.args, *profile.pytest_args))
-        command = run_command(asked, *nodes, whole=whole)
+        command, limit = asked_for(self.batch, nodes, times, instruments)
         receiver = Receiver()
         spoken = Spoken(command, receiver.name)
         async with self.stage(nodes, spoken, instruments) as stage, receiver.listening() as ear:
@@ -113,6 +96,9 @@ class Trial:
         self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **met))
         return self.runs[-1]
 
+    async def run_again(self, node: str, count: int, times: float) -> list[Run]:
+        return [await self.run(node, times=times) for _ in range(count)]
+
     @asynccontextmanager
     async def stage(
         self, nodes: tuple[str, ...] = (), spoken: Spoken | None = None, instruments: Instruments = PLAIN
@@ -125,13 +111,22 @@ class Trial:
                 await copy_tree(self.prepared, places.home)
                 env = environment_of(self.batch, places, nodes, spoken or Spoken())
                 if not instruments.are_none:
-                    env = await in_thread(_instrumented, env, folder, instruments)
-                if instruments.before is not None:
-                    await in_thread(instruments.before, places.checkout)
+                    env = instrumented(env, folder, instruments)
+                    await in_thread(_write_plugins, folder / PROBES, instruments.plugins)
+                if instruments.changes_files:
+                    await in_thread(instruments.lay, places.checkout)
                     await self.give(places.home)
                 fresh = (folder, temporary)
-                walls = await in_thread(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)
-                yield Stage(places.checkout, env, folder, walls)
+                build = partial(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)
+                # What a setup has installed knows where it is.
+                seen = Elsewhere.of(self.batch) if instruments.is_elsewhere and self.sandbox.is_on else None
+                if seen is not None:
+                    home = folder / "home"
+                    await in_thread(home.mkdir)
+                    moved = ((home, seen.home), (places.checkout, seen.checkout))
+                    yield Stage(seen.checkout, seen.environment(env), folder, await in_thread(build, moved=moved))
+                else:
+                    yield Stage(places.checkout, env, folder, await in_thread(build))
             finally:
                 await discard(places.home)
 
@@ -144,9 +139,10 @@ class Trial:
             stage = Stage(checkout, env, self.folder, await in_thread(walls))
             done = await run_in(stage, ["sh", "-c", profile.setup], SETUP_SECONDS)
         if done.code != 0:
-            last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
-            why = ended_for(done.met, profile) or f"{last or f'exit code {done.code}'}"
-            raise Unready("; ".join(filter(None, [f"its setup failed: {why}", missed(done.met)])))
+            raise Unready(setup_failed(profile, done))
+
+    async def head_of(self, path: str) -> bytes:
+        return await in_thread(head_of, self.prepared / self.places.checkout.relative_to(self.places.home) / path)
 
     async def give(self, place: Path) -> None:
         """To who runs inside of the walls."""
@@ -155,14 +151,7 @@ class Trial:
 
     @property
     def log(self) -> str:
-        note = [f"{self.sandbox.note}\n"] if self.sandbox.note else []
-        return "\n".join(
-            [*note, *(f"$ {run.command}\n{clean(run.ended.tail)}\n[{run.ended.code}]\n" for run in self.runs)]
-        )
-
-
-class Unready(Exception):
-    """The setup of a checkout has failed, or the walls around it."""
+        return log_of(self.runs, self.sandbox.note)
 
 
 async def run_in(
@@ -192,17 +181,21 @@ class Trials:
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
     ) -> AsyncIterator[Trial]:
         """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready, GitFailed."""
-        folder = self._folder / os.urandom(6).hex()
         bare = self._store.bare(Path(batch.repo))
-        trial = Trial(batch, folder, Places.below(folder), await self._sandbox(batch, bare))
+        sandbox = await self._sandbox(batch, bare)
+        alike = await in_thread(surroundings, batch) if sandbox.is_on else ""
+        site = free_site(self._state_dir, alike)
+        folder = self._folder / site.folder
+        trial = Trial(batch, folder, Places.at(folder, site), sandbox)
         try:
             base = await in_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
             await in_thread(_furnish, trial, base, replaced or {})
             await trial.give(trial.places.home)
             if batch.profile.setup:
-                await self._set_up(trial, is_base=sha == batch.base and not replaced)
-            await in_thread(remove_bytecode, trial.places.checkout, base)
+                kept = kept_at(self._state_dir, alike, site)
+                await self._set_up(trial, kept, sha, is_base=sha == batch.base and not replaced)
+            await in_thread(remove_bytecode, trial.places.checkout, await in_thread(base.bytecode))
             await in_thread(trial.places.home.rename, trial.prepared)
             trial.stamp = await in_thread(stamp_of, trial.prepared)
             yield trial
@@ -216,14 +209,27 @@ class Trials:
             raise Unready(f"walls can't be built on this machine ({lacks}): {mend(lacks)}")
         return Sandbox(batch, self._state_dir, bare / "objects", lacks)
 
-    async def _set_up(self, trial: Trial, *, is_base: bool) -> None:
-        home = trial.places.home
-        await self._caches.give(trial.batch, home)
-        await trial.give(home / ".cache")
-        await trial.set_up()
-        if is_base:
-            await self._caches.keep(trial.batch, home)
-        await self._caches.clear(home)
+    async def _set_up(self, trial: Trial, kept: Path | None, commit: str, *, is_base: bool) -> None:
+        home, inputs = trial.places.home, trial.batch.profile.setup_inputs
+        prepared = None if kept is None else Preparation(kept, home, trial.places.checkout, commit, inputs)
+        if prepared is not None and await prepared.is_laid():
+            return
+
+        async def set_up() -> None:
+            await self._caches.give(trial.batch, home)
+            await trial.give(home / ".cache")
+            began = time.monotonic()
+            await trial.set_up()
+            trial.setup_seconds = time.monotonic() - began
+            if is_base:
+                await self._caches.keep(trial.batch, home)
+            await self._caches.clear(home)
+
+        if prepared is None or not is_base:
+            await set_up()
+        else:
+            await prepared.run(set_up)
+            await in_thread(prune, self._state_dir)
 
 
 @asynccontextmanager
@@ -246,13 +252,11 @@ async def _temporary(folder: Path) -> AsyncIterator[tuple[Path, Path]]:
 
 
 def _furnish(trial: Trial, base: Base, replaced: Mapping[str, bytes | None]) -> None:
-    profile, checkout = trial.batch.profile, trial.places.checkout
+    checkout = trial.places.checkout
     trial.places.furnish()
-    if front := base.fronts([".", *profile.python_path] if "-m" in profile.pytest else profile.python_path):
-        raise Unready(f"{front} would be imported in place of a module that pytest itself needs")
-    remove_bytecode(checkout, base)
+    remove_bytecode(checkout, base.bytecode())
     root = checkout.resolve()
-    for path, content in {**base.settings(Allowed(profile.allow_paths, profile.deny_paths)), **replaced}.items():
+    for path, content in laid(trial.batch.profile, base, replaced).items():
         place = checkout / path
         if not place.parent.resolve().is_relative_to(root):
             raise Unready(f"{path} leads out of the checkout")
@@ -262,15 +266,10 @@ def _furnish(trial: Trial, base: Base, replaced: Mapping[str, bytes | None]) -> 
             place.write_bytes(content)
 
 
-def _instrumented(env: Mapping[str, str], folder: Path, instruments: Instruments) -> dict[str, str]:
-    plugins = folder / "plugins"
-    plugins.mkdir()
-    for name, source in instruments.plugins.items():
-        (plugins / f"{name}.py").write_text(source)
-    more = dict(env)
-    more["PYTHONPATH"] = os.pathsep.join(filter(None, [str(plugins), env.get("PYTHONPATH")]))
-    more["PYTEST_PLUGINS"] = ",".join(filter(None, [env.get("PYTEST_PLUGINS"), *instruments.plugins]))
-    return {**more, EVIDENCE: str(folder), **instruments.env}
+def _write_plugins(into: Path, plugins: Mapping[str, str]) -> None:
+    into.mkdir()
+    for name, source in plugins.items():
+        (into / f"{name}.py").write_text(source)
 
 
 def _forget(folder: Path) -> None:

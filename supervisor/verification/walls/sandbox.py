@@ -6,9 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
 from supervisor.verification.walls.toolchain import tools
-from supervisor.verification.walls.walls import MEGABYTE, Limits, Walls, outer_user, own_places
+from supervisor.verification.walls.walls import MEGABYTE, Limits, Walls, own_places
 
 #: each setting of the kernel that keeps an ordinary user from building them, with the value at which it does
 _SWITCHES = {
@@ -58,6 +59,7 @@ class Sandbox:
         checkout: Path,
         *,
         is_setup: bool = False,
+        moved: tuple[tuple[Path, Path], ...] = (),
     ) -> Walls | None:
         """`standing`: the folder at /tmp. `places` may be written, and the `fresh` ones among them were made for
         this."""
@@ -65,7 +67,7 @@ class Sandbox:
             return None
         profile, repo = self.batch.profile, Path(self.batch.repo)
         private = (*own_places(self.state_dir), repo)
-        found = tools(os.environ.get("PATH", os.defpath), profile.pytest[:1], _named(profile), private, repo)
+        found = tools(os.environ.get("PATH", os.defpath), profile.pytest[:1], named(profile), private, repo)
         return Walls(
             standing,
             (*map(Path, profile.sandbox_write), *places),
@@ -75,10 +77,11 @@ class Sandbox:
             fresh=(standing, *fresh),
             network=profile.sandbox_network == "always" or (is_setup and profile.sandbox_network == "setup"),
             limits=limits_of(profile),
+            moved=moved,
         )
 
 
-def _named(profile: Profile) -> tuple[Path, ...]:
+def named(profile: Profile) -> tuple[Path, ...]:
     """Paths in the variables that the profile gives."""
     words = [word for value in profile.env.values() for word in value.split(os.pathsep)]
     return tuple(Path(word) for word in words if word.startswith("/"))
@@ -100,23 +103,13 @@ def mend(lacks: str) -> str:
     return _ANYWHERE
 
 
-def give(place: Path) -> None:
-    """To who runs inside of the walls, all that is in it. Blocking."""
-    user = outer_user()
-    if user == os.getuid():
-        return
-    os.chown(place, user, user, follow_symlinks=False)
-    for folder, folders, files in os.walk(place):
-        for name in (*folders, *files):
-            os.chown(os.path.join(folder, name), user, user, follow_symlinks=False)  # noqa: PTH118
-
-
-def ended_for(met: Collection[str], profile: Profile) -> str:
+def ended_for(met: Collection[str], profile: Profile, *, is_here: bool = True) -> str:
     """Why it was ended by its walls, in a sentence; "" if it was not."""
     limits = limits_of(profile)
+    memory = _size(limits.memory_here) if is_here or limits.memory else "half of its host's"
     said = {
         "processes": f"it started more than {limits.processes} processes (`sandbox_processes`)",
-        "memory": f"it used more than {_size(limits.memory_here)} of memory (`sandbox_memory_mb`)",
+        "memory": f"it used more than {memory} of memory (`sandbox_memory_mb`)",
         "disk": f"it wrote more than {_size(limits.disk)} (`sandbox_disk_mb`)",
         "full": "it was ended because the disk was nearly full",
     }

@@ -2,12 +2,14 @@
 
 The list begins with nothing. It names the system's folders, the tool chain and what the profile allows (readable),
 and the places of one run (writable). So whatever else there is (homes, the daemon's state, its socket, other
-checkouts) does not have to be known to be out of sight. `enclosing` mounts it.
+checkouts) does not have to be known to be out of sight. `enclosing` mounts it. Verifiers on other hosts get this
+module as well (`remote/packing.py`).
 """
 
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 from supervisor import paths
 from supervisor.verification.walls.toolchain import SYSTEM
 
-type Mount = tuple[str, str, str, str]
+Mount = tuple[str, str, str, str]
 
 MEGABYTE = 2**20
 #: root's programs are this user on the host, who owns nothing there
@@ -55,6 +57,10 @@ class Walls:
     fresh: tuple[Path, ...] = ()
     network: bool = False
     limits: Limits = Limits()
+    #: more mounts, which stand for others at their place
+    also: tuple[Mount, ...] = ()
+    #: folders that may be written, each seen at another path, too
+    moved: tuple[tuple[Path, Path], ...] = ()
 
     def plan(self, cwd: Path) -> dict[str, Any]:
         """For the keeper. Blocking."""
@@ -82,7 +88,8 @@ class Walls:
         mounts += self._shown()
         mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]
         mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if _is_there(each)]
-        return {mount[2]: mount for mount in mounts}
+        mounts += [("writable", str(each.resolve()), str(seen), "") for each, seen in self.moved]
+        return {mount[2]: mount for mount in (*mounts, *self.also)}
 
     def _runtime(self) -> Iterator[Mount]:
         user, shared = outer_user(), self.limits.memory_here // 2
@@ -113,6 +120,19 @@ def outer_user() -> int:
     """Who the program is on the host."""
     user = os.getuid()
     return NOBODY if user == 0 and _is_mapped(NOBODY) else user
+
+
+def give(place: Path) -> None:
+    """To who runs inside of the walls, all that is in it. By folders that are open: one that becomes a link meanwhile
+    leads nowhere. Blocking."""
+    user = outer_user()
+    if user == os.getuid():
+        return
+    os.chown(place, user, user, follow_symlinks=False)
+    for _, folders, files, opened in os.fwalk(place) if place.is_dir() else ():
+        for name in (*folders, *files):
+            with suppress(FileNotFoundError):
+                os.chown(name, user, user, dir_fd=opened, follow_symlinks=False)
 
 
 def _is_mapped(user: int) -> bool:

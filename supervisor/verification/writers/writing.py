@@ -30,9 +30,10 @@ from supervisor.publication.rules.outcome import clean, parse_outcome
 from supervisor.threads import in_thread, surely
 from supervisor.verification.inspecting import Question, inspect
 from supervisor.verification.rules.places import Allowed
+from supervisor.verification.trials.asking import Unready
 from supervisor.verification.trials.running import environment
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Trial, Trials, Unready
+from supervisor.verification.trials.trial import Trial, Trials
 from supervisor.verification.works import Changes, read_work
 from supervisor.verification.writers.citing import ask
 from supervisor.verification.writers.executing import Execution, execute

@@ -1,8 +1,9 @@
 """Hides from an implementation that it is tested, as far as an honest one can't tell: a plugin of pytest.
 
-While a fixture is set up or a test runs, the names that tests run under are not in the environment, which is what
-subprocesses inherit, either; code of the implementation that looks into `sys.modules` finds no pytest; and the
-program has another name. Who asks for any of it is noted in `asked`, beside this file.
+While tests are collected, a fixture is set up or a test runs, the names that tests and agents run under are not in
+the environment, which is what subprocesses inherit, either; code of the implementation that looks into `sys.modules`
+finds neither tests nor what pytest has loaded; nobody seems to watch; and the program has another name and no
+arguments. Who asks for any of it is noted in `asked`, beside this file.
 """
 
 from __future__ import annotations
@@ -20,19 +21,23 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.getcwd())
 #: files of the repository that are tests; whoever loads this says which, and whether the program is renamed
 TESTS: frozenset[str] = frozenset()
+#: variables that agents have and nobody else
+OURS: frozenset[str] = frozenset()
 RENAMES = True
 
 PREFIXES = ("PYTEST", "SUPERVISOR_", "MNGR_", "TOX_", "GITHUB_", "GITLAB_", "NOX_")
 #: by it and by the reporter, which takes its own name out of the last one
 SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_PLUGINS")
 AMBIENT = dict(os.environ)
+ARGUMENTS = sys.argv[:]
 NAMES = ("CI", "TESTING", "CONTINUOUS_INTEGRATION")
-MODULES = ("pytest", "_pytest", "pluggy", "py", "conftest", "xdist", "pytest_asyncio", "unittest")
+#: these make packages of the repository's environment known, also without pytest
+FINDERS = ("__editable__", "_virtualenv", "distutils-precedence", "__main__", "_distutils_hack")
 
 
 def _is_hidden(name: Any) -> bool:
     text = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
-    return text in NAMES or text.startswith(PREFIXES)
+    return text in NAMES or text in OURS or text.startswith(PREFIXES)
 
 
 def _is_ambient(name: str, value: Any) -> bool:
@@ -43,6 +48,18 @@ def _is_ambient(name: str, value: Any) -> bool:
 def _place(path: str) -> str | None:
     full = "" if path.startswith("<") else os.path.realpath(path)
     return full[len(ROOT) + 1 :] if full.startswith(ROOT + os.sep) and "site-packages" not in full else None
+
+
+def _loaded() -> Iterator[str]:
+    """What pytest has brought: neither Python's own library nor of the repository."""
+    known = getattr(sys, "stdlib_module_names", frozenset(sys.modules))
+    for name, module in list(sys.modules.items()):
+        top, file = name.partition(".")[0], getattr(module, "__file__", None)
+        if top not in known and not (isinstance(file, str) and _place(file)):
+            yield top
+
+
+MODULES = frozenset(_loaded()) | {"pytest", "_pytest", "pluggy", "py", "xdist", "unittest", "conftest"}
 
 
 def _note(what: str, place: str | None, line: int, was_hidden: bool) -> None:
@@ -73,19 +90,21 @@ class Hiding:
         self.kept = {name: value for name, value in os.environ.items() if _is_ambient(name, value)}
         for name in self.kept:
             del os.environ[name]
-        self.argv, self.orig = sys.argv[:], sys.orig_argv[:] if hasattr(sys, "orig_argv") else []
-        if RENAMES:
-            sys.argv[:1] = [os.path.join(os.path.dirname(sys.executable), "main")]
+        # A test may have put other arguments there, or another list.
+        self.argv, self.orig = sys.argv, sys.orig_argv[:] if hasattr(sys, "orig_argv") else []
+        if self.argv == ARGUMENTS:
+            sys.argv = [os.path.join(os.path.dirname(sys.executable), "main") if RENAMES else self.argv[0]]
             if self.orig:
                 sys.orig_argv[:] = [sys.executable, *sys.argv]
+        self.given = sys.argv
         sys.modules = Modules(self.modules)
 
     def show(self) -> None:
         sys.modules = self.modules
-        if RENAMES:
-            sys.argv[:1] = self.argv[:1]
-            if self.orig:
-                sys.orig_argv[:] = self.orig
+        if sys.argv is self.given:
+            sys.argv = self.argv
+        if self.orig:
+            sys.orig_argv[:] = self.orig
         for name, value in self.kept.items():
             os.environ.setdefault(name, value)
 
@@ -101,7 +120,14 @@ class Modules(dict):  # type: ignore[type-arg]
         self.real = real
 
     def _hides(self, name: Any) -> bool:
-        return isinstance(name, str) and name.partition(".")[0] in MODULES and self._asked_by_implementation(name)
+        return isinstance(name, str) and self._is_of_tests(name) and self._asked_by_implementation(name)
+
+    def _is_of_tests(self, name: str) -> bool:
+        top = name.partition(".")[0]
+        if top in MODULES:
+            return not name.startswith(FINDERS)
+        file = getattr(self.real.get(name), "__file__", None)
+        return isinstance(file, str) and _place(file) in TESTS
 
     def _asked_by_implementation(self, name: str) -> bool:
         frame: Any = sys._getframe(2)
@@ -112,8 +138,11 @@ class Modules(dict):  # type: ignore[type-arg]
         place = _place(frame.f_code.co_filename)
         if place is None or place in TESTS:
             return False
-        _note(f"{name} in sys.modules", place, frame.f_lineno, name in self.real)
-        return True
+        module = self.real.get(name)
+        is_its_own = module is not None and any(each is module for each in frame.f_globals.values())
+        if not is_its_own:
+            _note(f"{name} in sys.modules", place, frame.f_lineno, name in self.real)
+        return not is_its_own
 
     def __getitem__(self, name: Any) -> Any:
         if self._hides(name):
@@ -204,6 +233,30 @@ def _heard(event: str, arguments: Any) -> None:
 
 
 sys.addaudithook(_heard)
+
+
+def _unwatched(monitoring: Any) -> None:
+    """Those who watch on our behalf are nobody's business."""
+    get_tool = monitoring.get_tool
+
+    def found(number: int) -> Any:
+        name, place = get_tool(number), _place(sys._getframe(1).f_code.co_filename)
+        if place is None or place in TESTS or name is None:
+            return name
+        _note("get_tool (who watches it)", place, sys._getframe(1).f_lineno, True)
+        return None
+
+    monitoring.get_tool = found
+
+
+if hasattr(sys, "monitoring"):
+    _unwatched(sys.monitoring)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Any:
+    with HIDING.now():
+        yield
 
 
 @pytest.hookimpl(hookwrapper=True)

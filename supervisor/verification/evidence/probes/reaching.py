@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -24,6 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NOTES = os.path.join(HERE, "seen")
 #: what a folder within a repository is called that holds other people's code
 FOREIGN = (".git", ".venv", "venv", "node_modules", "site-packages", "__pycache__")
+#: modules that read code to rewrite it or to show it
+_READERS = re.compile(r"/(_pytest/.*|linecache|inspect|tokenize|runpy|traceback)\.py$")
 #: code with local variables: the body of a function, not of a module or a class
 FUNCTION = 0x1
 
@@ -116,7 +119,7 @@ class Reaching:
     def entered(self, code: Any, offset: int) -> Any:
         monitoring = sys.monitoring
         if self.place(code.co_filename) is not None:
-            monitoring.set_local_events(self.tool, code, monitoring.events.LINE)
+            monitoring.set_local_events(self.tool, code, monitoring.events.LINE | monitoring.events.CALL)
         return monitoring.DISABLE
 
     def reached(self, code: Any, line: int) -> Any:
@@ -154,9 +157,35 @@ class Reaching:
         if isinstance(path, (str, bytes, os.PathLike)) and not flags & (os.O_WRONLY | os.O_RDWR):
             full = os.path.join(os.getcwd(), os.fsdecode(path))
             place = self.place(full)
-            if place is not None and not place.endswith((".py", ".pyc")) and place not in self.noted:
-                self.noted.add(place)
-                self.notes.add("open", place)
+            is_code = place is not None and place.endswith((".py", ".pyc"))
+            if place is None or place in self.noted or (is_code and self.is_for_an_import(sys._getframe(2))):
+                return
+            self.noted.add(place)
+            self.notes.add("source" if is_code else "open", place)
+
+    def is_for_an_import(self, frame: Any) -> bool:
+        """Code is read to be run or to be shown with a failure, and not by the repository itself."""
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file.startswith("<frozen importlib") or _READERS.search(file):
+                return True
+            if self.place(file) is not None:
+                return False
+            frame = frame.f_back
+        return False
+
+    def listed(self, path: Any = None) -> None:
+        if not isinstance(path, int) and not self.is_for_an_import(sys._getframe(2)):
+            place = self.place(os.path.join(os.fsdecode(path or "."), "x"))
+            if place is not None and (key := ("list", os.path.dirname(place))) not in self.noted:
+                self.noted.add(key)
+                self.notes.add(*key)
+
+    def imported(self, module: Any, *rest: Any) -> None:
+        """Found or not: a file of this name may be made later."""
+        if (key := ("import", str(module))) not in self.noted:
+            self.noted.add(key)
+            self.notes.add(*key)
 
     def popen(self, executable: Any, args: Any, cwd: Any, env: Any) -> None:
         if isinstance(env, dict):
@@ -182,7 +211,7 @@ class Reaching:
             except ValueError:
                 words += args[1].split()
         folder = os.path.join(os.getcwd(), os.fsdecode(cwd or ""))
-        self.notes.add("start", expected(program, args, folder, path))
+        self.notes.add("start", expected(program, args, folder, path), os.path.basename(program))
         for word in words[:100]:
             found = os.path.join(folder, word)
             if not os.path.isfile(found) and word and os.sep not in word and not word.startswith("-"):
@@ -203,6 +232,9 @@ def _with_us(path: Any) -> Any:
 
 _HEARD: dict[str, Any] = {
     "open": Reaching.opened,
+    "os.listdir": Reaching.listed,
+    "os.scandir": Reaching.listed,
+    "import": Reaching.imported,
     "subprocess.Popen": Reaching.popen,
     "os.exec": Reaching.execed,
     "os.posix_spawn": Reaching.execed,

@@ -11,8 +11,9 @@ from contextlib import suppress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-with suppress(Exception):
-    __import__("_reaching_probe")
+for _probe in ("_reaching_probe", "_asking_probe"):
+    with suppress(Exception):
+        __import__(_probe)
 
 _elsewhere = [each for each in sys.path if os.path.abspath(each or os.curdir) != HERE]
 _next = importlib.machinery.PathFinder.find_spec("sitecustomize", _elsewhere)

@@ -1,0 +1,1 @@
+"""What tests reached, kept for those who choose which tests go again."""

@@ -1,0 +1,66 @@
+"""A commit of a repository of ours, as the selector asks for it. Blocking."""
+
+from collections.abc import Mapping, Set
+from functools import cache, cached_property
+from pathlib import Path
+
+import pygit2
+
+from supervisor.adapters.git.store import GitStore
+from supervisor.e2e.tutorial.blocks import parse
+from supervisor.foresight import functions
+from supervisor.foresight.reach import ABSENT
+from supervisor.verification.evidence.contents import contents, names
+
+
+async def committed(store: GitStore, repo: Path, rev: str) -> "Commit":
+    """A commit of a person's repository, brought home. Raises GitFailed."""
+    sha = await store.resolve(repo, rev)
+    # Of all that were asked for, some stay: each has one of sixteen names.
+    await store.keep(repo, sha, f"refs/planned/{sha[0]}")
+    return Commit(store.bare(repo), sha)
+
+
+class Commit:
+    """Each file is read once, however many tests reached it."""
+
+    def __init__(self, bare: Path, sha: str) -> None:
+        self._bare, self._sha = bare, sha
+        self.functions = cache(self._functions)
+        self.code = cache(self._code)
+        self.file = cache(self._file)
+        self.blocks = cache(self._blocks)
+
+    @cached_property
+    def names(self) -> Set[str]:
+        return names(self._bare, self._sha)
+
+    def read(self, path: str) -> bytes | None:
+        if path not in self.names:
+            return None
+        try:
+            found = contents(self._bare, self._sha, [path])[path]
+        except (ValueError, pygit2.GitError):
+            return None
+        return found.data if found is not None else None
+
+    def _code(self, path: str) -> functions.Code | None:
+        data = self.read(path)
+        return functions.read(data) if data is not None else None
+
+    def _functions(self, path: str) -> Mapping[str, str]:
+        code = self.code(path)
+        return code.digests if code is not None else {}
+
+    def _file(self, path: str) -> str:
+        data = self.read(path)
+        return functions.digest(data) if data is not None else ABSENT
+
+    def _blocks(self, tutorial: str) -> Set[str]:
+        data = self.read(tutorial)
+        blocks = parse(data.decode(errors="replace")).blocks if data is not None else ()
+        return {block_digest(block.key) for block in blocks}
+
+
+def block_digest(key: str) -> str:
+    return functions.digest(key.encode(errors="surrogatepass"))

@@ -1,0 +1,105 @@
+"""What one run of one test reached, from the notes of its probes and the commit that it ran at. Blocking.
+
+The test shares its process with what notes, so a liar may hide what it reaches; then its own next job is skipped once
+too often, and the audit of the selector finds it.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from supervisor.e2e.tutorial.blocks import parse
+from supervisor.e2e.tutorial.citations import read_tests
+from supervisor.e2e.tutorial.matching import Matcher
+from supervisor.foresight.reach import Reached, listing, settings_of
+from supervisor.model.node import file_of, function_of
+from supervisor.verification.evidence.seen import notes
+from supervisor.verification.reached.commit import Commit, block_digest
+
+MOST_IMPORTS = 20_000
+
+
+@dataclass(slots=True)
+class _Notes:
+    lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    files: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)
+    #: interpreters that began to take notes, less those that were started
+    watched: int = 0
+    #: a program that takes no notes
+    opaque: str = ""
+
+    def take(self, note: list[object], *, is_begun: bool) -> None:
+        match note:
+            case ["line", str(path), int(line), str()]:
+                self.lines[path].add(line)
+            case ["open" | "run" | "source", str(path), *_]:
+                self.files.add(path)
+            case ["list", str(path)]:
+                self.folders.add(path)
+            case ["import", str(name)] if len(self.imports) < MOST_IMPORTS:
+                self.imports.add(name)
+            case ["began"] if is_begun:
+                self.watched += 1
+            case ["start", int(interpreters), *named]:
+                self.watched -= interpreters
+                if interpreters < 0:
+                    self.opaque = f"it starts {named[0] if named else 'a program'}, which can't be watched"
+
+
+def traced(folder: Path, test: str, commit: Commit) -> Reached:
+    """`folder` has the notes of a run of this test alone."""
+    found, is_begun = _Notes(), False
+    for note in notes(folder / "seen"):
+        is_begun = is_begun or (note[:1] == ["test"] and note[1:] != [""])
+        found.take(note, is_begun=is_begun)
+    functions: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    unknown = found.opaque or ("a program that it starts was not watched" if found.watched < 0 else "")
+    if file_of(test) not in found.lines:
+        unknown = "it was not seen to run"
+    for path, lines in found.lines.items():
+        if (code := commit.code(path)) is None:
+            unknown = unknown or f"it runs {path}, which is not in the commit"
+            continue
+        for line in lines:
+            part = code.at(line)
+            functions[path][part.name] = part.digest
+    names = commit.names
+    files = (found.files | set(settings_of(test, names))) & names
+    return Reached(
+        test,
+        {path: dict(sorted(parts.items())) for path, parts in sorted(functions.items())},
+        {path: commit.file(path) for path in sorted(files - functions.keys())},
+        {folder: listing(folder, names) for folder in sorted(found.folders) if _is_kept(folder, commit)},
+        tuple(sorted(found.imports)),
+        _cited(test, commit),
+        unknown,
+    )
+
+
+def _is_kept(folder: str, commit: Commit) -> bool:
+    return not folder or any(name.startswith(f"{folder}/") for name in commit.names)
+
+
+def _cited(test: str, commit: Commit) -> dict[str, tuple[str, ...]]:
+    """The blocks that it cites, by the tutorials that have them."""
+    source = commit.read(file_of(test))
+    try:
+        tests = read_tests((source or b"").decode(), file_of(test))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    own = [each for each in tests if function_of(test) in (each.id, file_of(test)) or each.id.startswith(f"{test}::")]
+    found = {}
+    for path in (
+        sorted(name for name in commit.names if _is_tutorial(name)) if any(each.citations for each in own) else ()
+    ):
+        matcher = Matcher(parse((commit.read(path) or b"").decode(errors="replace")).blocks)
+        blocks = {block.key for each in own for citation in each.citations for block in matcher.blocks_of(citation)}
+        if blocks:
+            found[path] = tuple(sorted(map(block_digest, blocks)))
+    return found
+
+
+def _is_tutorial(path: str) -> bool:
+    return path.endswith(".sh") and "tutorial" in PurePosixPath(path).name

@@ -1,0 +1,1 @@
+"""Runs a setup once for what it is made of, and lays what it left into later checkouts."""

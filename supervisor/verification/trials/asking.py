@@ -1,0 +1,101 @@
+"""What a trial is, wherever it runs: what it is asked, what it has besides its commit, and what is said of it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from supervisor.launch.contract import run_command
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
+from supervisor.publication.rules.outcome import clean
+from supervisor.verification.rules.places import Allowed
+from supervisor.verification.trials.preparing import Base
+from supervisor.verification.trials.running import Ended
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.walls.sandbox import ended_for, missed
+
+SETUP_SECONDS = 900.0
+#: after this much more than its own limit, a run is killed from outside
+GRACE_SECONDS = 10.0
+EVIDENCE = "SUPERVISOR_EVIDENCE"
+#: where the plugins of a run are, and what they note, below its folder
+PROBES = "plugins"
+
+
+class Place(Protocol):
+    """Where the tests of one claim run: a trial, or a claim's share of one."""
+
+    #: this claim's runs
+    runs: list[Run]
+    #: the number of these that were made for another claim as well
+    saved: int
+    #: of its setup; 0: there was none, it was cached, or it is not known
+    setup_seconds: float
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def log(self) -> str: ...
+
+    async def head_of(self, path: str) -> bytes:
+        """How a file of the prepared checkout begins; nothing where there is none."""
+        ...
+
+    async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run: ...
+
+    async def run_again(self, node: str, count: int, times: float) -> list[Run]:
+        """So many plain runs, each in a fresh copy."""
+        ...
+
+
+class AnyTrials(Protocol):
+    """Makes trials, on this machine or elsewhere."""
+
+    def trial(
+        self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
+    ) -> AbstractAsyncContextManager[Place]:
+        """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready GitFailed."""
+        ...
+
+
+def setup_failed(profile: Profile, done: Ended) -> str:
+    last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]
+    why = ended_for(done.met, profile) or f"{last or f'exit code {done.code}'}"
+    return "; ".join(filter(None, [f"its setup failed: {why}", missed(done.met)]))
+
+
+def log_of(runs: Sequence[Run], note: str) -> str:
+    head = [f"{note}\n"] if note else []
+    return "\n".join([*head, *(f"$ {run.command}\n{clean(run.ended.tail)}\n[{run.ended.code}]\n" for run in runs)])
+
+
+class Unready(Exception):
+    """The setup of a checkout has failed, or the walls around it."""
+
+
+def laid(profile: Profile, base: Base, replaced: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """The files that a checkout has otherwise than its commit. Raises Unready. Blocking."""
+    if front := base.fronts([".", *profile.python_path] if "-m" in profile.pytest else profile.python_path):
+        raise Unready(f"{front} would be imported in place of a module that pytest itself needs")
+    return {**base.settings(Allowed(profile.allow_paths, profile.deny_paths)), **replaced}
+
+
+def asked_for(batch: Batch, nodes: Sequence[str], times: float, instruments: Instruments) -> tuple[str, float]:
+    """The command that agents are given, within `times` the time of one test. Of a file that is nobody's job all
+    tests are run, also those that were not asked for at submit."""
+    profile = batch.profile
+    limit = profile.test_timeout_seconds * times
+    whole = all("::" not in node and node not in batch.tests for node in nodes)
+    asked = replace(profile, test_timeout_seconds=limit, pytest_args=(*instruments.args, *profile.pytest_args))
+    return run_command(asked, *nodes, whole=whole), limit
+
+
+def instrumented(env: Mapping[str, str], folder: Path, instruments: Instruments) -> dict[str, str]:
+    more = dict(env)
+    more["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder / PROBES), env.get("PYTHONPATH")]))
+    more["PYTEST_PLUGINS"] = ",".join(filter(None, [env.get("PYTEST_PLUGINS"), *instruments.plugins]))
+    return {**more, EVIDENCE: str(folder), **instruments.env}
