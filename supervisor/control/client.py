@@ -48,6 +48,11 @@ class Client:
         given = {key: value for key, value in query.items() if value not in (None, "")}
         return self._call("GET", f"{path}?{urlencode(given)}" if given else path)
 
+    def text(self, path: str) -> str:
+        """The answer of a route that gives no JSON."""
+        with _Call(self.path, self._timeout) as call:
+            return call.send("GET", path, None).read().decode()
+
     def post(
         self, path: str, body: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> dict[str, Any]:

@@ -10,8 +10,11 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from supervisor.control import intake, messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
-from supervisor.observe import snapshot
+from supervisor.observe import at_work, snapshot
+from supervisor.observe import budget as budgets
+from supervisor.observe.claims import verifying
 from supervisor.observe.stream import as_data
+from supervisor.observe.traces import told as traced
 from supervisor.threads import in_thread
 
 #: Sequence numbers are signed 64-bit integers in the journal.
@@ -48,19 +51,31 @@ async def configuration(desk: TheDesk) -> Response:
 @routes.get("/v1/status", **shape(messages.Queue))
 async def status(desk: TheDesk) -> Response:
     """Open batches, and the pools they run on."""
-    return await _in_thread(
-        lambda: {
-            **snapshot.queue(desk.state(), desk.clock(), desk.problems(), desk.strays()),
-            "disk": desk.disk(),
-        }
-    )
+    return await _in_thread(lambda: _queue(desk))
+
+
+def _queue(desk: Desk) -> snapshot.View:
+    queue, telemetry = snapshot.queue(desk.state(), desk.clock(), desk.problems(), desk.strays()), desk.telemetry()
+    return {
+        **queue,
+        "attention": [*queue["attention"], *traced.attention(telemetry)],
+        "accounts": budgets.accounts(desk.state(), desk.clock()),
+        "disk": desk.disk(),
+        "telemetry": telemetry,
+    }
+
+
+@routes.get("/v1/budget", **shape(messages.Dated))
+async def budget(desk: TheDesk) -> Response:
+    """Accounts: caps, what is spent and reserved, resets, levels, and pauses with their reasons."""
+    return await _in_thread(lambda: budgets.budget(desk.state(), desk.clock()))
 
 
 @routes.get("/v1/batches", **shape(messages.Batches))
 async def batches(desk: TheDesk, limit: Limit = 100) -> Response:
     """Open batches first, then finished ones, newest first."""
     sealed = [json.loads(each.status)["batch"] for each in await desk.journal.sealed(limit=limit)]
-    proofs = snapshot.verifying(desk.state())
+    proofs = verifying(desk.state())
     rows = [snapshot.summary(batch, proofs) for batch in reversed(desk.state().in_order())] + sealed
     return JSONResponse(snapshot.answer(desk.clock(), rows=rows[:limit]))
 
@@ -70,7 +85,7 @@ async def batch_status(desk: TheDesk, batch: str) -> Response:
     meant = await naming.batch(desk, batch)
     if (found := meant.open) is not None:
         state = desk.state()
-        data = await in_thread(lambda: snapshot.status(found, desk.clock(), snapshot.verifying(state)))
+        data = await in_thread(lambda: snapshot.status(found, desk.clock(), verifying(state)))
     else:
         assert meant.sealed is not None
         data = json.loads(meant.sealed.status)
@@ -86,6 +101,16 @@ async def jobs(desk: TheDesk, batch: str) -> Response:
         return await _in_thread(lambda: snapshot.jobs(found, desk.clock()))
     assert meant.sealed is not None
     return Response(meant.sealed.jobs, media_type=JSON)
+
+
+@routes.get("/v1/at-work", **shape(messages.AtWork))
+async def jobs_at_work(desk: TheDesk, batch: str = "", ended: bool = False) -> Response:
+    """The jobs that are at work, of all open batches or of one; with `ended`, those that ended last."""
+    meant = (await naming.batch(desk, batch)).id if batch else ""
+    state = desk.state()
+    return await _in_thread(
+        lambda: snapshot.answer(desk.clock(), rows=at_work.rows(state, desk.clock(), meant, ended=ended))
+    )
 
 
 @routes.get("/v1/jobs/{job}", **shape(messages.JobStatus))
@@ -113,6 +138,7 @@ async def checkout(
             "profile": resolved.name,
             "pytest": list(resolved.pytest),
             "per": resolved.per,
+            "select": resolved.select,
             "python_path": list(resolved.python_path),
             "has_setup": bool(resolved.setup),
             "timeout_seconds": resolved.test_timeout_seconds,

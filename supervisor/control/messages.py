@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 type Time = str
+type Select = Literal["all", "failed", "red", "changed"]
 type Text = Annotated[str, Field(max_length=4096)]
 
 
@@ -35,6 +36,7 @@ class Submission(Asked):
         ),
     ] = []
     priority: Annotated[int, Field(ge=-1000, le=1000), WHOLE] = 0
+    carry_over: Annotated[bool, Field(description="First what the last batch had no agent for.")] = False
     role: Literal["tester", "writer"] = "tester"
     tasks: Annotated[
         list[dict[str, Any]], Field(max_length=100_000, description="For writers: what each of `tests` stands for.")
@@ -46,6 +48,8 @@ class Submission(Asked):
     per: Annotated[Literal["function", "case", "file", "class"] | None, Field(description="The unit of one job.")] = (
         None
     )
+    select: Annotated[Select | None, Field(description="How `tests` were chosen.")] = None
+    audited: Annotated[list[Text], Field(max_length=100_000, description="Tests that it would have skipped.")] = []
     batch: Annotated[
         str | None,
         Field(
@@ -105,43 +109,14 @@ class Changed(Answer):
     changed: bool
 
 
-class WorkRow(BaseModel):
-    """The work of one attempt, or of a batch's branch that could not be created."""
-
-    model_config = ConfigDict(extra="allow")
-
-    job: str
-    test: str
-    #: None: not decided yet, or not the job's last work
-    ledger: str | None
-    why: str
-    commits: int
-    #: in the daemon's own repository; None: nothing could be brought home
-    ref: str | None
-    head: str | None
-    rescued: bool
-    #: the agent that is kept because its work could not be brought home: its name, how to reach it, and what it has
-    agent: dict[str, Any] | None
-
-
-class Work(Dated):
-    rows: list[WorkRow]
-
-
-class TakenRow(BaseModel):
-    job: str
-    attempt: int | None
-    head: str | None
-    branch: str | None
-    changed: bool
-    #: why it could not be taken
-    problem: str | None
-
-
-class Taken(Dated):
-    changed: bool
-    repo: str
-    rows: list[TakenRow]
+class Invited(Dated):
+    token: str
+    #: of programs: a bearer token for `/metrics` and `/feed.atom` of the dashboard alone
+    reader_token: str = ""
+    #: on 127.0.0.1; 0: on the socket only
+    port: int
+    #: the Unix socket that the dashboard is served on, too
+    socket: str
 
 
 class Checkout(Answer):
@@ -150,28 +125,10 @@ class Checkout(Answer):
     profile: str
     pytest: list[str]
     per: str
+    select: str = "all"
     python_path: list[str] = []
     has_setup: bool = False
     timeout_seconds: float
-
-
-class Proposed(Dated):
-    """The proposal of a writer's job. `bundle` has its commits on top of `base`, in base64."""
-
-    job: str
-    item: str
-    kind: Literal["seed", "block", "stale"]
-    tutorial: str
-    seed: str
-    block: str
-    text: str
-    verification: str
-    reason: str
-    execution: dict[str, Any] | None
-    base: str
-    head: str
-    bundle: str
-    confusions: list[dict[str, str]]
 
 
 class BatchView(BaseModel):
@@ -191,11 +148,19 @@ class BatchView(BaseModel):
     attention: list[dict[str, Any]]
     #: the fields that follow are absent from a batch that an older version sealed
     #: why no more agents are launched: "budget" is final, the others last until a person acts
-    stopped: Literal["budget", "login", "credit"] | None = None
+    stopped: Literal["budget", "login", "credit", "survey", "breaker"] | None = None
+    #: why only a few of its jobs may start now
+    waits_for: str | None = None
+    #: failures by fingerprint (stage, outcome, exception, normalised message): count, jobs, a sample
+    patterns: list[dict[str, Any]] = []
+    #: once it is finished: for how many seconds its accounts were paused, by the limit that did it
+    held_up: dict[str, float] = {}
     #: the number of its agents at work
     at_work: int = 0
     #: claims that wait to be verified and that are, and the verify slots that all batches share
     verify: dict[str, int] = {}
+    #: what its test files came to at the base: counts of tests, names of some; null: there is no survey
+    survey: dict[str, Any] | None = None
     #: the result of its partial integration
     so_far: dict[str, Any] | None = None
     #: the branch that could not be created in the user's repository: its `ref`, `head` and `commits` in the daemon's
@@ -220,12 +185,16 @@ class Queue(Dated):
     pause_reason: str
     agents: int
     pools: list[dict[str, Any]]
-    #: the verify slots: how many there are and are busy, the claims in them, and those that wait
+    #: the verify slots: how many there are and are busy, the claims in them, those that wait, and the files that are
+    #: run at their base
     verify: dict[str, int] = {}
     batches: list[BatchView]
     attention: list[dict[str, Any]]
     #: the size of the state directory; null: not measured yet
     disk: dict[str, Any] | None = None
+    #: what has come of traces since the daemon started: spans that a collector was told, and those that were dropped;
+    #: null: none is configured
+    telemetry: dict[str, Any] | None = None
 
 
 class JobRow(BaseModel):
@@ -235,6 +204,9 @@ class JobRow(BaseModel):
     test: str
     #: how many cases its test has
     cases: int = 1
+    #: the selector would have skipped it
+    audited: bool = False
+    failed_before: bool | None = None
     state: str
     outcome: str | None
     ledger: str | None
@@ -263,6 +235,11 @@ class Jobs(Dated):
     rows: list[JobRow]
     #: job 0, if an integrator was launched
     integrator: JobRow | None = None
+
+
+class AtWork(Dated):
+    #: each with its state, health, pool, agent, tokens, and since when it is so
+    rows: list[dict[str, Any]]
 
 
 class EventRow(BaseModel):

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from supervisor.control import messages, naming
+from supervisor.control import naming, work_messages
 from supervisor.control.desk import TheDesk
 from supervisor.control.looking import shape
 from supervisor.errors import NoSuchThing
@@ -16,7 +16,7 @@ from supervisor.observe import snapshot
 routes = APIRouter(tags=["look"])
 
 
-@routes.get("/v1/jobs/{job}/proposal", **shape(messages.Proposed))
+@routes.get("/v1/jobs/{job}/proposal", **shape(work_messages.Proposed))
 async def proposal(desk: TheDesk, job: str) -> Response:
     """The proposal of a writer's job that was verified, and its commits."""
     meant, number = await naming.job(desk, job)

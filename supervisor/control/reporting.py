@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 from supervisor.control import messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import JSON, shape
+from supervisor.control.naming import Meant
+from supervisor.control.rebuilding import Past, events_of
 from supervisor.errors import NoSuchThing
-from supervisor.model.event import Event
 from supervisor.observe import report_fold
 from supervisor.observe.report import Report, as_data
-from supervisor.observe.report_history import history, rebuilt
+from supervisor.observe.report_history import history
+from supervisor.observe.review import reviewed
 from supervisor.observe.snapshot import summary
 from supervisor.threads import in_thread
-
-PIECE = 1000
 
 routes = APIRouter(tags=["look"])
 
@@ -44,14 +44,16 @@ class BatchReport(messages.Dated):
     tokens: dict[str, int | None]
     escalations: list[dict[str, Any]]
     next: list[str]
+    #: the commits of the branch, with what people said of each
+    commits: list[dict[str, Any]]
     jobs: list[JobReport]
 
 
 @routes.get("/v1/batches/{batch}/report", **shape(BatchReport))
 async def report(desk: TheDesk, batch: str) -> Response:
     """What happened, what it cost, what to review and what to do next."""
-    made = await _made(desk, batch)
-    return Response(await in_thread(lambda: json.dumps(as_data(made))), media_type=JSON)
+    found = await made(desk, batch)
+    return Response(await in_thread(lambda: json.dumps(as_data(found))), media_type=JSON)
 
 
 @routes.get(
@@ -63,26 +65,28 @@ async def page(desk: TheDesk, batch: str) -> Response:
     """The same as one self-contained page."""
     from supervisor.observe.report_html import html
 
-    made = await _made(desk, batch)
-    return HTMLResponse(await in_thread(lambda: html(made)))
+    found = await made(desk, batch)
+    return HTMLResponse(await in_thread(lambda: html(found)))
 
 
-async def _made(desk: Desk, said: str) -> Report:
+async def made(desk: Desk, said: str) -> Report:
+    """The report of the batch that is meant."""
     meant = await naming.batch(desk, said)
-    events, now = await events_of(desk, meant.id), desk.clock()
-    if meant.open is None and not events:
-        hint = f"see `supervisorctl status {meant.id}` and `jobs {meant.id}`; `[keep]` sets how long more is kept"
-        raise NoSuchThing(f"only the summary of batch {meant.id} is still kept", hint=hint)
-    batch = meant.open if meant.open is not None else await in_thread(rebuilt, meant.id, events)
-    past = history(events, now)
+    found, now = await past_of(desk, meant), desk.clock()
+    batch, past = found.batch, found.history
     past = replace(past, notes=tuple(await moving.notes(desk, summary(batch), past.notes)))
     # In a thread, because it reads files.
-    return await in_thread(lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now))
+    made = await in_thread(lambda: report_fold.report(batch, past, report_fold.kept(desk.files(), batch), now))
+    return reviewed(made, desk.state().reviews.get(batch.id))
 
 
-async def events_of(desk: Desk, batch: str) -> list[Event]:
-    after, found = 0, list[Event]()
-    while piece := await desk.journal.read(after, limit=PIECE, batch=batch):
-        after = piece[-1].seq
-        found += [record.event for record in piece]
-    return found
+async def past_of(desk: Desk, meant: Meant) -> Past:
+    """The batch that is meant, and how its time was spent. Raises NoSuchThing if that is not kept any more."""
+    now = desk.clock()
+    if meant.open is not None:
+        events = await events_of(desk.journal, meant.id)
+        return Past(meant.open, await in_thread(history, events, now))
+    if (past := await desk.rebuilding.of(desk.journal, meant.id, now)) is None:
+        hint = f"see `supervisorctl status {meant.id}` and `jobs {meant.id}`; `[keep]` sets how long more is kept"
+        raise NoSuchThing(f"only the summary of batch {meant.id} is still kept", hint=hint)
+    return past

@@ -28,7 +28,7 @@ async def retry(desk: Desk, meant: Meant, author: str, *, job: int = 0, onto: st
     tests = tuple(old.tests[number - 1] for number in numbers)
     base = await _resolved(desk, old, onto) if onto else old.base
     for batch in desk.state().batches.values():
-        if (batch.retry_of, batch.tests, batch.base) == (old.id, tests, base) and batch.finished_at is None:
+        if (batch.origin.retry_of, batch.tests, batch.base) == (old.id, tests, base) and batch.finished_at is None:
             return batch.id, []
     request = Submit(
         await intake.new_id(desk),

@@ -15,20 +15,37 @@ from pathlib import Path
 import uvicorn
 from anyio import CancelScope
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from supervisor import __version__
-from supervisor.control import logs, looking, proposals, refusing, reporting, steering, working
+from supervisor.control import (
+    digesting,
+    inviting,
+    logs,
+    looking,
+    metrics,
+    planning,
+    proposals,
+    refusing,
+    replaying,
+    reporting,
+    reviewing,
+    steering,
+    watching,
+    why,
+    working,
+)
 from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.peers import PeerProtocol
 from supervisor.errors import Locked, Misconfigured
+from supervisor.systemd import passed_socket
 from supervisor.tasks import beside
 
 MODE = 0o660
 BACKLOG = 512
 #: how long requests in progress may still take when the daemon stops
 FAREWELL_SECONDS = 2
-_FIRST_PASSED_FD = 3
 
 
 def application(desk: Desk) -> FastAPI:
@@ -37,11 +54,19 @@ def application(desk: Desk) -> FastAPI:
     )
     app.state.desk = desk
     refusing.install(app)
+    app.include_router(digesting.routes)
     app.include_router(looking.routes)
+    app.include_router(inviting.routes)
     app.include_router(logs.routes)
+    app.include_router(metrics.routes)
+    app.include_router(planning.routes)
     app.include_router(proposals.routes)
+    app.include_router(replaying.routes)
     app.include_router(reporting.routes)
+    app.include_router(reviewing.routes)
     app.include_router(steering.routes)
+    app.include_router(why.routes)
+    app.include_router(watching.routes)
     app.include_router(working.routes)
     return app
 
@@ -58,26 +83,35 @@ async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
     """Serves inside the block. Raises Locked if another process listens there."""
     app = application(desk)
     with listening(path) as listener:
-        config = uvicorn.Config(
-            Gate(app),
-            http=PeerProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # a header must not set the client's identity
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=FAREWELL_SECONDS,
-        )
-        server = _Server(config)
-        async with beside() as tasks:
-            tasks.start_soon(_answered, server, listener)
+        async with answering(Gate(app), listener):
             try:
                 yield app
             finally:
                 desk.stream.close()
-                server.should_exit = True
+
+
+@asynccontextmanager
+async def answering(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
+    """Answers by this application whatever comes to the listener, inside the block."""
+    config = uvicorn.Config(
+        app,
+        http=PeerProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # a header must not set the client's identity
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=FAREWELL_SECONDS,
+    )
+    server = _Server(config)
+    async with beside() as tasks:
+        tasks.start_soon(_answered, server, listener)
+        try:
+            yield
+        finally:
+            server.should_exit = True
 
 
 async def _answered(server: uvicorn.Server, listener: socket.socket) -> None:
@@ -88,10 +122,17 @@ async def _answered(server: uvicorn.Server, listener: socket.socket) -> None:
 
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
-    if (passed := _passed_by_systemd()) is not None:
+    if (passed := passed_socket()) is not None:
         with passed:
             yield passed
         return
+    with bound(path) as listener:
+        yield listener
+
+
+@contextmanager
+def bound(path: Path) -> Iterator[socket.socket]:
+    """A socket at this path, which goes with the block. Raises Locked, Misconfigured."""
     with _bound(path) as listener:
         made = path.stat().st_ino
         try:
@@ -99,16 +140,6 @@ def listening(path: Path) -> Iterator[socket.socket]:
         finally:
             if path.exists() and path.stat().st_ino == made:
                 path.unlink()
-
-
-def _passed_by_systemd() -> socket.socket | None:
-    mine = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
-    count = os.environ.pop("LISTEN_FDS", "0")
-    os.environ.pop("LISTEN_FDNAMES", None)
-    if not mine or count == "0":
-        return None
-    os.set_inheritable(_FIRST_PASSED_FD, False)
-    return socket.socket(fileno=_FIRST_PASSED_FD)
 
 
 def _bound(path: Path) -> socket.socket:

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
-from supervisor.control import messages, naming
+from supervisor.control import messages, naming, work_messages
 from supervisor.control.desk import Desk, TheDesk
 from supervisor.control.looking import shape
 from supervisor.control.naming import Meant
-from supervisor.control.reporting import events_of
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.model.batch import Batch
-from supervisor.model.event import BatchSubmitted
 from supervisor.observe import snapshot
-from supervisor.observe.report_history import rebuilt
 from supervisor.observe.work import Piece, branch_of, pieces, sealed_pieces
 from supervisor.threads import in_thread
 
@@ -28,7 +25,7 @@ MANY = 20
 Limit = Annotated[int, Query(ge=0, le=1000)]
 
 
-@routes.get("/v1/work", **shape(messages.Work))
+@routes.get("/v1/work", **shape(work_messages.Work))
 async def work(desk: TheDesk, limit: Limit = MANY) -> Response:
     """Unmerged work of every open batch and of the latest finished ones."""
     found = [Meant(batch.id, open=batch) for batch in reversed(desk.state().in_order())]
@@ -37,26 +34,26 @@ async def work(desk: TheDesk, limit: Limit = MANY) -> Response:
     return JSONResponse(snapshot.answer(desk.clock(), rows=rows))
 
 
-@routes.get("/v1/batches/{batch}/work", **shape(messages.Work))
+@routes.get("/v1/batches/{batch}/work", **shape(work_messages.Work))
 async def work_of_batch(desk: TheDesk, batch: str) -> Response:
     """Rescued, rejected and unmerged work of a batch, open or finished."""
     return _listed(desk, await _pieces(desk, await naming.batch(desk, batch)))
 
 
-@routes.get("/v1/jobs/{job}/work", **shape(messages.Work))
+@routes.get("/v1/jobs/{job}/work", **shape(work_messages.Work))
 async def work_of_job(desk: TheDesk, job: str) -> Response:
     meant, number = await naming.any_job(desk, job)
     return _listed(desk, await _pieces(desk, meant, number))
 
 
-@routes.post("/v1/batches/{batch}/take", **shape(messages.Taken))
+@routes.post("/v1/batches/{batch}/take", **shape(work_messages.Taken))
 async def take_batch(desk: TheDesk, batch: str, asked: messages.Taking) -> Response:
     """Bring all of it into the user's repository, each piece as its own branch."""
     meant = await naming.batch(desk, batch)
     return await _taken(desk, meant, await _pieces(desk, meant), asked)
 
 
-@routes.post("/v1/jobs/{job}/take", **shape(messages.Taken))
+@routes.post("/v1/jobs/{job}/take", **shape(work_messages.Taken))
 async def take_job(desk: TheDesk, job: str, asked: messages.Taking) -> Response:
     meant, number = await naming.any_job(desk, job)
     return await _taken(desk, meant, await _pieces(desk, meant, number), asked)
@@ -70,10 +67,8 @@ async def known(desk: Desk, meant: Meant) -> Batch | None:
     """The batch, rebuilt from its events if it is sealed; None if they are no longer kept."""
     if meant.open is not None:
         return meant.open
-    events = await events_of(desk, meant.id)
-    if not any(isinstance(event, BatchSubmitted) for event in events):
-        return None
-    return await in_thread(rebuilt, meant.id, events)
+    past = await desk.rebuilding.of(desk.journal, meant.id, desk.clock())
+    return past.batch if past is not None else None
 
 
 async def _pieces(desk: Desk, meant: Meant, job: int | None = None) -> list[Piece]:

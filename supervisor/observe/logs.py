@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ JOURNAL = Path("/run/systemd/journal/socket")
 #: limit of a field, because datagrams have a maximum size; the events have the full values
 FIELD_BYTES = 16_384
 _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
-_OMITTED = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools", "jobs"}
+_OMITTED = {"at", "batch", "job", "attempt", "tests", "profile", "ledger", "pools", "jobs", "files", "found"}
 
 
 class Format(StrEnum):
@@ -36,8 +37,8 @@ class Format(StrEnum):
     JOURNAL = "journal"
 
 
-def set_up(form: Format = Format.AUTO, *, journal: Path = JOURNAL) -> None:
-    """Configure logging. Call it once, at the start of the daemon."""
+def set_up(form: Format = Format.AUTO, *, program: str = "supervisord", journal: Path = JOURNAL) -> None:
+    """Configure logging. Call it once, at the start of a program."""
     if form is Format.AUTO:
         form = _fitting()
     head: list[Processor] = [
@@ -47,7 +48,7 @@ def set_up(form: Format = Format.AUTO, *, journal: Path = JOURNAL) -> None:
     ]
     to_stderr = structlog.PrintLoggerFactory(sys.stderr)
     structlog.configure(
-        processors=[*head, *_tail(form)],
+        processors=[*head, *_tail(form, program)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=(lambda *_: _Journal(journal)) if form is Format.JOURNAL else to_stderr,
         cache_logger_on_first_use=False,
@@ -87,19 +88,21 @@ def _fitting() -> Format:
     return Format.CONSOLE if sys.stderr.isatty() else Format.JSON
 
 
-def _tail(form: Format) -> list[Processor]:
+def _tail(form: Format, program: str) -> list[Processor]:
     match form:
         case Format.CONSOLE:
             colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
             plain = structlog.dev.plain_traceback
             return [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)]
         case Format.JOURNAL:
-            return [structlog.processors.format_exc_info, _as_fields]
+            return [structlog.processors.format_exc_info, partial(_as_fields, program)]
         case _:
             return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
 
 
-def _as_fields(logger: WrappedLogger, method: str, event: EventDict) -> tuple[tuple[bytes], dict[str, Any]]:
+def _as_fields(
+    program: str, logger: WrappedLogger, method: str, event: EventDict
+) -> tuple[tuple[bytes], dict[str, Any]]:
     """MESSAGE for readers, and each value as a field for searches."""
     said = str(event.pop("event", ""))
     level = str(event.pop("level", method))
@@ -108,7 +111,7 @@ def _as_fields(logger: WrappedLogger, method: str, event: EventDict) -> tuple[tu
     fields: dict[str, Any] = {
         "MESSAGE": f"{said} {rest}".strip(),
         "PRIORITY": _PRIORITIES.get(level, 6),
-        "SYSLOG_IDENTIFIER": "supervisord",
+        "SYSLOG_IDENTIFIER": program,
         **{key.upper(): value for key, value in event.items()},
     }
     return (b"".join(_field(name, value) for name, value in fields.items()),), {}

@@ -12,6 +12,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.evidence import Evidence
 from supervisor.model.partial import SoFar
 from supervisor.model.publication import Statement
+from supervisor.observe.commit_review import CommitReview
 from supervisor.observe.snapshot import SCHEMA_VERSION, View
 
 
@@ -150,6 +151,8 @@ class JobReport:
     tool_calls: int
     model: str
     seconds: Spent
+    #: who dropped all that it has on the branch; "": nobody
+    dropped_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +210,14 @@ class Report:
     integrator: JobReport | None = None
     #: about the branch: its base, the tests that prove it, fixes that can't be reverted alone
     notes: tuple[str, ...] = ()
+    #: what the batch's test files came to at its base; None: it has no survey
+    survey: Mapping[str, Any] | None = None
     #: jobs that are fixed or improved but not on the branch, by fate
     unmerged: Mapping[str, int] = field(default_factory=dict)
+    #: how often `select = "changed"` was wrong about this batch's tests, in words; "": nothing is known
+    selector: str = ""
+    #: the commits of the branch, those with doubts first, with what people said of each
+    commits: tuple[CommitReview, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property

@@ -75,8 +75,9 @@ def _people(escalations: Sequence[Escalated], jobs: Sequence[JobReport], history
         yield "Log the agents in again: their provider refused them."
     if history.hindrances.get(Hindrance.CREDIT):
         yield "Top up the agents' account: their provider reports that there is no credit left."
-    if limits := history.hindrances.get(Hindrance.LIMIT):
-        yield f"Use fewer slots or another window: the provider's limit stopped agents {_times(limits)}."
+    limits = sum(history.hindrances.get(each, 0) for each in (Hindrance.WINDOW, Hindrance.LIMIT))
+    if limits:
+        yield f"Use another account or another window: the provider's limit stopped agents {_times(limits)}."
 
 
 def _work(batch: BatchFacts, jobs: Sequence[JobReport]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from supervisor.foresight.auditing import audit
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
@@ -13,6 +14,7 @@ from supervisor.model.publication import Escalation, Statement
 from supervisor.model.usage import Usage
 from supervisor.model.verdict import Verdict
 from supervisor.observe import report_advice as advice
+from supervisor.observe import survey
 from supervisor.observe.report import (
     AttemptFiles,
     BatchFacts,
@@ -91,11 +93,15 @@ def report(batch: Batch, history: History, files: Mapping[int, Kept], now: float
         slowest=_slowest(jobs),
         problems=history.problems,
         notes=history.notes,
+        survey=survey.view(batch.survey),
         unmerged=_unmerged(jobs),
         review=advice.review(facts, jobs),
         next=tuple(advice.next_steps(facts, jobs, escalations, history)),
         jobs=jobs,
         integrator=told(batch.integrator) if batch.integrator else None,
+        selector=audit(
+            (job.test, job.verdict.failed_before) for job in map(batch.job, sorted(batch.origin.audited))
+        ).sentence,
     )
 
 
@@ -206,15 +212,15 @@ def _facts(batch: Batch, history: History, now: float) -> BatchFacts:
         state=batch.state.value,
         repo=batch.repo,
         base=batch.base,
-        branch=batch.branch,
+        branch=batch.result.branch,
         profile=batch.profile.name,
-        author=batch.author,
+        author=batch.origin.author,
         created_at=rfc3339(batch.created_at) or "",
         finished_at=rfc3339(batch.finished_at),
         seconds=round((batch.finished_at or now) - batch.created_at, 1),
         pull_request=history.pull_request,
-        stopped=batch.stop_detail,
-        so_far=batch.so_far,
+        stopped=batch.stop.detail,
+        so_far=batch.integrations.so_far,
         per=batch.profile.per,
     )
 

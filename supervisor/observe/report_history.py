@@ -19,6 +19,7 @@ _ENDS: dict[type[ev.Event], str] = {
     ev.AgentVanished: "vanished",
     ev.TimeRanOut: "timed out",
     ev.AgentStalled: "stalled",
+    ev.WakingDeclined: "put away",
     ev.JobCancelled: "cancelled",
     ev.LaunchFailed: "not launched",
     ev.LaunchInterrupted: "interrupted",

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from supervisor.observe.report import Report, Standing
 from supervisor.observe.report_evidence import told
 from supervisor.observe.report_text import duration, number, verified
+from supervisor.observe.survey import in_words
 
 REL = "noopener noreferrer nofollow"
 TAGS = {
@@ -81,6 +82,7 @@ def _assets() -> tuple[str, Template]:
         "number": number,
         "verified": verified,
         "told": told,
+        "in_words": in_words,
         "link": link,
         "coded": coded,
     }

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from supervisor.observe.commit_review import CommitReview, counted, progress
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
 from supervisor.observe.report_evidence import told
+from supervisor.observe.survey import in_words
 
 #: standings whose jobs are listed; the others are only counted
 TOLD = tuple(each for each in Standing if each not in (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED))
@@ -18,7 +20,9 @@ def text(report: Report) -> str:
         _section("NEXT", (f"- {line(step, 400)}" for step in report.next)),
         _section("LOOK FIRST", (row for job in report.doubtful for row in _doubts(job))),
         _section("BRANCH", (f"- {line(note, 400)}" for note in report.notes)),
+        _section("DROPPED", (line(row, 400) for each in report.commits for row in _dropped(each))),
         _section("PROBLEMS", (f"- {line(problem, 400)}" for problem in report.problems)),
+        _section("FLAKY AT THE BASE", (line(test) for test in (report.survey or {}).get("flaky_tests", ()))),
         _section("FAILED BY CAUSE", (_failure(each.count, each.cause, each.jobs) for each in report.failures)),
         _section("ESCALATIONS", (row for each in report.escalations for row in _escalation(each))),
         *(_standing(report, each) for each in TOLD),
@@ -35,6 +39,8 @@ def _head(report: Report) -> Iterator[str]:
     batch, tokens = report.batch, report.tokens
     yield f"batch {batch.id}: {batch.state}, {duration(batch.seconds)}, profile {line(batch.profile)}"
     yield f"  repository  {line(batch.repo)} at {batch.base[:12]}"
+    if known := in_words(report.survey):
+        yield f"  the base    {line(known)}"
     if batch.stopped:
         yield f"  stopped     {line(batch.stopped)}"
     yield f"  submitted   {report.submitted}: {_counts(report.counts)}"
@@ -46,11 +52,15 @@ def _head(report: Report) -> Iterator[str]:
         yield f"  branch      {line(batch.branch)}"
     elif batch.so_far is not None:
         yield f"  so far      {line(batch.so_far.told(report.submitted))}"
+    if (counts := counted(report.commits))["total"] > counts["unreviewed"]:
+        yield f"  review      {progress(counts)}"
     if batch.pull_request:
         yield f"  offered at  {line(batch.pull_request)}"
     taken = f"{number(tokens.input)} in, {number(tokens.output)} out, {number(tokens.cached)} cached"
     each = f"; {number(tokens.per_success)} for each test fixed or improved" if tokens.per_success else ""
     yield f"  tokens      {taken}{each}"
+    if report.selector:
+        yield f"  selector    {line(report.selector, 400)}"
     if report.hindrances:
         yield f"  hindered    {_counts(report.hindrances)}"
 
@@ -63,6 +73,16 @@ def _section(title: str, rows: Iterator[str]) -> str:
 def _doubts(job: JobReport) -> Iterator[str]:
     yield f"{job.id}  {line(job.test)}{'' if job.merged else '  [not on the branch]'}"
     yield from (f"{_INDENT}{line(doubt, 400)}" for doubt in job.doubts)
+
+
+def _dropped(commit: CommitReview) -> Iterator[str]:
+    if commit.state != "dropped" and not commit.is_out:
+        return
+    who = f" by {commit.by}" if commit.by else ""
+    why = f": {commit.reason}" if commit.reason else ""
+    then = f"reverted by {commit.reverted_by[:12]}" if commit.reverted_by else "not on the branch any more"
+    what = f"still on the branch: {commit.problem}" if commit.problem else then if commit.is_out else "on the branch"
+    yield f"{commit.commit[:12]} {commit.state}{who}{why} ({what})"
 
 
 def _failure(count: int, cause: str, jobs: tuple[str, ...]) -> str:
@@ -87,7 +107,8 @@ def _standing(report: Report, standing: Standing) -> str:
 
 
 def _job(job: JobReport) -> Iterator[str]:
-    yield f"{job.id}  {line(job.test)}{f'  [{job.ledger}]' if job.ledger else ''}"
+    dropped = f", dropped by {line(job.dropped_by, 80)}" if job.dropped_by else ""
+    yield f"{job.id}  {line(job.test)}{f'  [{job.ledger}{dropped}]' if job.ledger else ''}"
     for doubt in job.doubts:
         yield f"{_INDENT}doubt     {line(doubt)}"
     if said := job.summary or job.detail:

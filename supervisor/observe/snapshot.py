@@ -7,16 +7,18 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from supervisor.flow import rates, slots
-from supervisor.flow.verifying import slots_of
+from supervisor.flow import canary, policy, rates, slots
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.model.pool import Pool
-from supervisor.model.rate import Rate
 from supervisor.model.state import State
 from supervisor.model.usage import Usage
+from supervisor.observe import survey
+from supervisor.observe.claims import verify_slots, verifying
+from supervisor.observe.held_back import held_back
+from supervisor.observe.patterns import patterns
 from supervisor.ports import SealedBatch
 
 SCHEMA_VERSION = 1
@@ -61,8 +63,10 @@ def queue(
 
     `problems` maps providers that can't be reached to the reason; `strays` maps agents of this installation
     without an attempt to a message about them."""
-    batches, awaited = state.in_order(), slots.awaited(state)
+    batches, awaited = state.in_order(), slots.awaited(state, now)
     attention = [entry for batch in batches for entry in _attention(batch)]
+    denied = ((batch, policy.told(state, batch)) for batch in batches)
+    attention += [{"kind": "policy", "batch": batch.id, "message": said} for batch, said in denied if said]
     attention += [{"kind": "provider", "provider": name, "message": why} for name, why in (problems or {}).items()]
     proofs = verifying(state)
     attention += [{"kind": "stray", "agent": agent, "message": message} for agent, message in (strays or {}).items()]
@@ -72,7 +76,7 @@ def queue(
         pause_reason=state.pause_reason,
         agents=len(state.attempts),
         pools=[_pool(state, state.pools[name], awaited, now) for name in sorted(state.pools)],
-        verify=_verify_slots(state),
+        verify=verify_slots(state),
         batches=[summary(batch, proofs) for batch in batches],
         attention=attention,
     )
@@ -93,41 +97,35 @@ def seal(batch: Batch) -> SealedBatch:
 # --- parts
 
 
-def verifying(state: State) -> dict[str, View]:
-    """By batch: how many of its claims wait for a verify slot, and how many are being verified."""
-    waiting = Counter(key.batch for key in state.verifying.waiting)
-    running = Counter(key.batch for key in state.verifying.group_of)
-    slots = slots_of(state)
-    return {
-        batch: {"waiting": waiting[batch], "running": running[batch], "slots": slots}
-        for batch in waiting.keys() | running.keys()
-    }
-
-
 def summary(batch: Batch, proofs: Mapping[str, View] = NONE) -> View:
     return {
         "id": batch.id,
         "state": batch.state,
         "repo": batch.repo,
         "base": batch.base,
-        "branch": batch.branch or None,
+        "branch": batch.result.branch or None,
         "unlanded": _unlanded(batch),
         "so_far": _so_far(batch),
-        "retry_of": batch.retry_of or None,
-        "problems": list(batch.problems),
-        "notes": list(batch.notes),
-        "submitted_from": batch.submitted_from or None,
+        "retry_of": batch.origin.retry_of or None,
+        "problems": list(batch.result.problems),
+        "notes": list(batch.result.notes),
+        "submitted_from": batch.origin.branch or None,
         "profile": batch.profile.name,
-        "author": batch.author,
+        "author": batch.origin.author,
         "priority": batch.priority,
         "paused": batch.paused,
-        "stopped": batch.stopped or None,
+        "cancelled_by": batch.cancelled_by or None,
+        "stopped": batch.stop.reason or None,
         "window_open": batch.window_open,
+        "waits_for": canary.told(batch) or None,
+        "patterns": patterns(batch),
         "created_at": rfc3339(batch.created_at),
         "finished_at": rfc3339(batch.finished_at),
         "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
         "at_work": batch.at_work,
         "verify": proofs.get(batch.id, {"waiting": 0, "running": 0, "slots": 0}),
+        "survey": survey.view(batch.survey),
+        "held_up": {reason: round(seconds, 1) for reason, seconds in sorted(batch.held_up.items())},
         "outcomes": _outcomes(batch),
         "ledger": _ledger(batch),
         "tokens": _tokens(batch.usage),
@@ -141,6 +139,8 @@ def row(batch: Batch, job: Job) -> View:
         "id": batch.job_id(job.number),
         "test": job.test,
         "cases": batch.cases_of(job.number),
+        "audited": job.number in batch.origin.audited,
+        "failed_before": job.verdict.failed_before,
         "state": job.state,
         "outcome": _outcome(job),
         "ledger": fate.fate if fate else None,
@@ -201,9 +201,9 @@ def _attention(batch: Batch) -> Iterator[View]:
     for job in batch.begun():
         if job.state is JobState.PARKED:
             yield _entry("parked", batch, job, job.detail or "waits for a person")
-        elif job.setbacks.hindrance not in ("", batch.stopped) and not job.state.is_over:
+        elif job.setbacks.hindrance not in ("", batch.stop.reason) and not job.state.is_over:
             yield _entry(job.setbacks.hindrance, batch, job, job.detail or "its model's provider refuses to serve it")
-    if batch.stopped:
+    if batch.stop.reason:
         yield {"kind": "stopped", "batch": batch.id, "message": _stopped(batch)}
     for problem in _untold(batch):
         yield {"kind": "integration", "batch": batch.id, "message": problem}
@@ -211,13 +211,13 @@ def _attention(batch: Batch) -> Iterator[View]:
 
 def _stopped(batch: Batch) -> str:
     if batch.is_spent or batch.finished_at is not None:
-        return batch.stop_detail
-    return f"{batch.stop_detail}: solve that, then run `supervisorctl resume {batch.id}`"
+        return batch.stop.detail
+    return f"{batch.stop.detail}: solve that, then run `supervisorctl resume {batch.id}`"
 
 
 def _so_far(batch: Batch) -> View | None:
     """The result of the last partial integration; `jobs` is the number of jobs that were over at its start."""
-    if (result := batch.so_far) is None:
+    if (result := batch.integrations.so_far) is None:
         return None
     offered = {"branch": result.branch or None, "pull_request": result.pull_request or None}
     return {**offered, "jobs": result.jobs, "merged": result.merged}
@@ -225,28 +225,23 @@ def _so_far(batch: Batch) -> View | None:
 
 def _unlanded(batch: Batch) -> View | None:
     """The ref, in the daemon's repository, of a branch that could not be created in the person's repository."""
-    if not batch.branch_head or batch.branch:
+    if not batch.result.head or batch.result.branch:
         return None
     commits = sum(len(row.commits) for row in batch.ledger.values() if row.fate is Fate.MERGED)
-    ref = f"refs/supervisor/{batch.id}/integrated/{batch.integrations}"
-    return {"ref": ref, "head": batch.branch_head, "commits": commits}
+    ref = f"refs/supervisor/{batch.id}/integrated/{batch.integrations.count}"
+    return {"ref": ref, "head": batch.result.head, "commits": commits}
 
 
 def _untold(batch: Batch) -> Iterator[str]:
     """The problems of a partial integration; those of the final one are in the batch's `problems`."""
-    if batch.partial is not None and batch.partial.trouble:
-        yield f"the partial integration failed and will be retried: {batch.partial.trouble}"
-    if batch.so_far is not None and batch.finished_at is None:
-        yield from batch.so_far.problems
+    if batch.integrations.partial is not None and batch.integrations.partial.trouble:
+        yield f"the partial integration failed and will be retried: {batch.integrations.partial.trouble}"
+    if batch.integrations.so_far is not None and batch.finished_at is None:
+        yield from batch.integrations.so_far.problems
 
 
 def _entry(kind: str, batch: Batch, job: Job, message: str) -> View:
     return {"kind": kind, "job": batch.job_id(job.number), "message": message}
-
-
-def _verify_slots(state: State) -> View:
-    busy, claims = len(state.verifying.groups), len(state.verifying.group_of)
-    return {"slots": slots_of(state), "busy": busy, "claims": claims, "waiting": len(state.verifying.waiting)}
 
 
 def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
@@ -256,25 +251,12 @@ def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
         "provider": pool.provider,
         "slots": pool.slots,
         "busy": pool.busy,
-        # shared by all pools of this machine, where all claims are verified
-        "verify_slots": state.verifying.slots if pool.provider == "local" else 0,
+        # those of this machine are shared by all its pools
+        "verify_slots": state.verifying.slots if pool.provider == "local" else pool.verifies_at_once,
+        "verify": None if pool.provider == "local" else verify_slots(state, pool.name),
         "lingering": pool.lingering,
         "resting": pool.resting,
         "hosts": sorted(pool.members),
         "launch_rate": rate.per_second or None,
-        "held_back": _held_back(state, pool, rate, now) if pool.name in awaited else None,
+        "held_back": held_back(state, pool, now) if pool.name in awaited else None,
     }
-
-
-def _held_back(state: State, pool: Pool, rate: Rate, now: float) -> str | None:
-    if rates.is_full(state, pool):
-        return f"jobs wait for {_created(pool)} that {pool.provider} is making"
-    if rate.next_at <= now:
-        return None
-    per, unit = (rate.per_second, "second") if rate.per_second >= 1 else (60 * rate.per_second, "minute")
-    why = ", because it refused some for their rate" if rate.learned else ""
-    return f"jobs wait for {pool.provider}, which is asked for {per:.3g} {_created(pool)} a {unit}{why}"
-
-
-def _created(pool: Pool) -> str:
-    return "new hosts" if pool.agents_per_host else "new agents"

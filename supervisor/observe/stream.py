@@ -5,17 +5,22 @@ slow or disconnected one catches up from the journal, in pieces of bounded size.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
 import anyio
 
-from supervisor.model.batch import Profile
-from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent
+from supervisor.model.account import Budget
+from supervisor.model.event import AttemptEvent, BatchEvent, Event, JobEvent, ReviewEvent
 from supervisor.model.evidence import Evidence
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.pressure import Pressure
+from supervisor.model.profile import Profile
+from supervisor.model.review import ReviewedBranch
 from supervisor.model.state import State
+from supervisor.model.survey import Surveyed
+from supervisor.model.waking import Waking
 from supervisor.observe.snapshot import rfc3339
 from supervisor.ports import Journal, Record
 
@@ -24,11 +29,13 @@ _IDS = {"at", "batch", "job", "attempt"}
 
 
 class Stream:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, caught_up: Callable[[], Awaitable[None]]) -> None:
+        """`caught_up`: see `Loop`; who is told of an event finds it in the state."""
+        self._journal, self._caught_up = journal, caught_up
         #: set with the next event that is written
         self._written = anyio.Event()
-        self._is_closed = False
+        #: the daemon is about to end: nobody is told more
+        self.is_closed = False
 
     def notify(self, state: State, events: Iterable[Event]) -> None:
         """Wake the followers: events were written. For `Loop.watch`."""
@@ -36,17 +43,18 @@ class Stream:
 
     def close(self) -> None:
         """End all followers."""
-        self._is_closed = True
+        self.is_closed = True
         self._wake()
 
     async def follow(
         self, after: int = 0, *, batch: str = "", job: int | None = None, idle_seconds: float = 15.0
     ) -> AsyncIterator[list[Record]]:
         """Past and future events after a sequence number, in pieces; an empty one after `idle_seconds` of silence."""
-        while not self._is_closed:
+        while not self.is_closed:
             written = self._written  # before reading, so that a concurrent write is not missed
             if piece := await self._journal.read(after, limit=PIECE, batch=batch, job=job):
                 after = piece[-1].seq
+                await self._caught_up()
                 yield piece
             elif not await _happens(written, idle_seconds):
                 yield []
@@ -69,7 +77,7 @@ def as_data(record: Record) -> dict[str, Any]:
         "seq": record.seq,
         "at": rfc3339(event.at),
         "kind": event.kind,
-        "batch": event.batch if isinstance(event, BatchEvent) else None,
+        "batch": event.batch if isinstance(event, BatchEvent | ReviewEvent) else None,
         "job": f"{event.batch}.{event.job}" if isinstance(event, JobEvent) else None,
         "attempt": event.attempt if isinstance(event, AttemptEvent) else None,
     }
@@ -80,17 +88,19 @@ def as_data(record: Record) -> dict[str, Any]:
 
 
 def _told(name: str, value: Any) -> dict[str, Any]:
-    """Cases: the tests of a batch, its profile, a ledger, evidence, times, pools, and plain values."""
+    """Cases: tests, a profile, a ledger, plain values with fields, times, pools, accounts, budget."""
     if name == "tests":
         return {"jobs": len(value)}
     if isinstance(value, Profile):
         return {name: value.name}
     if name == "ledger" and isinstance(value, Mapping):
         return {name: Counter(row.fate.value for row in value.values() if isinstance(row, LedgerRow))}
-    if isinstance(value, Evidence):
+    if isinstance(value, Evidence | Surveyed | Pressure | Waking | ReviewedBranch):
         return {name: asdict(value)}
     if name in ("since", "until", "retry_at", "ready_at"):
         return {name: rfc3339(value)}
-    if name == "pools":
-        return {name: [pool.name for pool in value]}
+    if name in ("pools", "accounts"):  # an account's variables may be secret
+        return {name: [each.name for each in value]}
+    if isinstance(value, Budget):
+        return {name: asdict(value.caps)}
     return {name: value}

@@ -32,6 +32,7 @@ from supervisor.publication.kept_files import KeptFiles
 from supervisor.settings import load, pool_specs, resolve
 from supervisor.tasks import beside
 from supervisor.transcripts.redact import Redactor
+from supervisor.verification.reached.noting import KnownCode
 from tests.agent_clone import commit, git
 
 CONFIG = """
@@ -43,6 +44,8 @@ budget_tokens = 1000
 test_timeout_seconds = 0.5
 [profiles.by-case]
 per = "case"
+[profiles.pending]
+select = "failed"
 [profiles.bare]
 pytest = ["python3", "-S", "-m", "pytest"]
 """
@@ -65,8 +68,15 @@ class Player:
     problems: tuple[str, ...] = ()
     #: the last commit of each agent that fixed its test
     head: str = HEAD
+    #: what verification finds of each test
+    failed_before: bool | None = None
     #: merging takes an agent's judgement: asked for once
     needs_judgement: bool = False
+    #: of the branch: its last commit, and the commits of each job
+    branch_head: str = ""
+    merged: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    #: does what others are asked for; None: nobody does
+    otherwise_asked: Callable[[Effect], None] | None = None
 
     def perform(self, effect: Effect) -> None:
         at = effect.began.at
@@ -83,7 +93,7 @@ class Player:
             case Verify():
                 for key in effect.keys:
                     outcome = self._outcome(key.batch, key.job) or "fixed"
-                    self.tell(ev.WorkVerified(at, *key, outcome=outcome))
+                    self.tell(ev.WorkVerified(at, *key, outcome=outcome, failed_before=self.failed_before))
             case Clear():
                 self.tell(ev.ClearingEnded(at))
             case Release():
@@ -99,14 +109,25 @@ class Player:
                 )
                 self.tell(ended)
             case Integrate():
-                jobs = range(1, len(self.batch(effect.batch).tests) + 1)
-                ledger = {number: LedgerRow(Fate.MERGED) for number in jobs}
-                branch = f"supervisor/{effect.batch}"
-                self.tell(
-                    ev.IntegrationEnded(
-                        at, effect.batch, effect.number, ledger=ledger, branch=branch, problems=self.problems
-                    )
-                )
+                self.tell(self._integrated(effect, at))
+            case _:
+                self._else(effect)
+
+    def _integrated(self, effect: Integrate, at: float) -> ev.IntegrationEnded:
+        jobs = range(1, len(self.batch(effect.batch).tests) + 1)
+        return ev.IntegrationEnded(
+            at,
+            effect.batch,
+            effect.number,
+            ledger={number: LedgerRow(Fate.MERGED, commits=self.merged.get(number, ())) for number in jobs},
+            branch=f"supervisor/{effect.batch}",
+            problems=self.problems,
+            head=self.branch_head,
+        )
+
+    def _else(self, effect: Effect) -> None:
+        if self.otherwise_asked is not None:
+            self.otherwise_asked(effect)
 
     def _end(self, effect: Launch, at: float) -> None:
         key = effect.attempt.key
@@ -200,7 +221,7 @@ async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str,
     config.write_text(CONFIG + f'[[pools]]\nname = "local"\nslots = {slots}\n')
     settings = load(config)
     journal = FullDisk()
-    stream = Stream(journal)
+    stream = Stream(journal, lambda: loop.caught_up())
     loop: Loop
     player = Player(
         lambda event: loop.inbox.tell(event), lambda batch: loop.state.batches[batch], otherwise=otherwise
@@ -221,7 +242,14 @@ async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str,
         files=lambda: KeptFiles(Layout(home / "state"), Redactor()),
         profile=lambda name: resolve(settings, name),
         reload=reload,
+        known=KnownCode(Layout(home / "state")),
         facts={"version": "0", "state_dir": str(home / "state")},
+        invite=lambda author: {
+            "token": "once",
+            "reader_token": "often",
+            "port": 8600,
+            "socket": str(home / "ctl.web"),
+        },
     )
     socket = home / "ctl.sock"
     tasks.start_soon(loop.run)

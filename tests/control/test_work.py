@@ -115,7 +115,7 @@ async def test_jobs_of_a_batch_that_is_over_go_again_as_a_batch(tmp_path: Path) 
             [f"{again['batch']}.{n}" for n in (1, 2)],
         )
         found = api.loop.state.batches[again["batch"]]
-        assert (found.tests, found.base, found.retry_of) == (TESTS[1:], base, old)
+        assert (found.tests, found.base, found.origin.retry_of) == (TESTS[1:], base, old)
         twice = await api.call(saying(f"/v1/batches/{old}/retry"))
         assert (twice["changed"], twice["batch"]) == (False, again["batch"])
         one = await api.call(lambda client: client.post(f"/v1/jobs/{old}.1/retry", {"onto": "HEAD"}))

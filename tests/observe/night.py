@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.effect import Clear, Collect, Effect, Integrate, Launch, Release, Verify
 from supervisor.model.evidence import Evidence, Necessity, Reach, Strength
 from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.profile import Profile
 from supervisor.model.publication import ChangeClaim, Escalation, Statement, TestRun
 from supervisor.model.state import State
 from supervisor.observe.report import History, Report

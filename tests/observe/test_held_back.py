@@ -5,8 +5,8 @@ from typing import Any
 from supervisor.cli.looking import _queue_text
 from supervisor.flow import rates
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Launch, Release
+from supervisor.model.profile import Profile
 from supervisor.observe.snapshot import queue
 from tests.flow.world import World
 

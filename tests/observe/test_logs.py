@@ -59,7 +59,7 @@ def test_a_journal_that_is_away_holds_up_nothing(tmp_path: Path) -> None:
 def test_elsewhere_it_is_json_libraries_included(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(logs.Format.JSON)
     logs.narrate(State("c0ffee"), [WorkPublished(1, "k3f9x", 3, 1)])
-    logging.getLogger("uvicorn.error").warning("odd %s", "request")
+    logging.getLogger("library.part").warning("odd %s", "request")
     ours, theirs = (json.loads(line) for line in capsys.readouterr().err.splitlines())
     assert (ours["event"], ours["job"], ours["attempt"]) == ("work-published", "k3f9x.3", 1)
-    assert (theirs["event"], theirs["logger"], theirs["level"]) == ("odd request", "uvicorn.error", "warning")
+    assert (theirs["event"], theirs["logger"], theirs["level"]) == ("odd request", "library.part", "warning")
