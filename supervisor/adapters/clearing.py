@@ -54,8 +54,12 @@ class RoomForMore:
         kept: KeptAgents,
         limits: Limits,
         clock: Callable[[], float] = time.time,
+        *,
+        prune: Callable[[float], None] = lambda days: None,
     ) -> None:
+        """`prune` removes what is older from the caches; it blocks."""
         self._layout, self._journal, self._kept, self._limits, self._clock = layout, journal, kept, limits, clock
+        self._prune = prune
         self._one_at_a_time = Lock()
 
     async def clear(self) -> Cleared:
@@ -66,6 +70,7 @@ class RoomForMore:
                 return Cleared(problems=(str(failed),), again_at=self._clock() + DAY)
 
     async def _clear(self) -> Cleared:
+        await at_length(self._prune, self._limits.days)
         stock, done, now = await self._stock(), _Done(), self._clock()
         size, _ = await at_length(size_of, self._layout.state_dir)
         due = going(stock.remains, size, self._limits, now)

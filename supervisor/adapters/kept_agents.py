@@ -4,13 +4,14 @@ One goes only when nothing is lost with it: each commit of its clone is in a ref
 such a commit, which is asked for where it lives. All else about it stays for the person, and is said.
 """
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.adapters.git import housekeeping
 from supervisor.errors import DeviceFailed
-from supervisor.ports import BATCH, INSTALLATION, KEPT, UNSAVED, AgentAddress, Agents, SeenAgent
+from supervisor.ports import BATCH, INSTALLATION, KEPT, UNSAVED, WALLS, AgentAddress, Agents, SeenAgent
 
 LOOK_SECONDS = 120.0
 #: The files are put into an index of their own, so that the clone stays as it is. Caches are nobody's work.
@@ -26,6 +27,10 @@ folder=$(mktemp -d) && export GIT_INDEX_FILE="$folder/index" && git read-tree "$
   git add -A -- . ':(exclude,glob)**/__pycache__/**' ':(exclude,glob)**/*.pyc' ':(exclude,glob)**/.pytest_cache/**' \
     ':(exclude,glob)**/.hypothesis/**' ':(exclude,glob)**/.mypy_cache/**' ':(exclude,glob)**/.ruff_cache/**' &&
   echo "files $(git write-tree)"; rm -rf "$folder"; echo looked"""
+
+#: git obeys the clone's configuration, which an agent could write to: where it had walls, git has them as well.
+LOOK_WITHIN = f"""if [ -n "${{{WALLS}:-}}" ]; then eval "exec ${WALLS}" sh -c {shlex.quote(shlex.quote(LOOK))}; fi
+{LOOK}"""
 
 
 @dataclass(slots=True)
@@ -67,7 +72,7 @@ class KeptAgents:
         return ""
 
     async def _is_safe(self, bare: Path, batch: str, address: AgentAddress) -> bool:
-        said = (await self._agents.exec(address, LOOK, timeout=LOOK_SECONDS)).stdout.split("\n")
+        said = (await self._agents.exec(address, LOOK_WITHIN, timeout=LOOK_SECONDS)).stdout.split("\n")
         told = [words for line in said if len(words := line.split()) == 2]
         tips = {sha for word, sha in told if word == "tip"}
         head = {tree for word, tree in told if word == "head"}

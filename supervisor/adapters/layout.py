@@ -1,6 +1,7 @@
 """Where things are under the state directory."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from supervisor.model.attempt import AttemptKey
@@ -21,6 +22,12 @@ class Layout:
     def batch(self, batch: str) -> Path:
         return self.state_dir / "batches" / batch
 
+    def at_base(self, batch: str, survey: int, file: str, pool: str = "") -> Path:
+        """What a test file of the batch came to at its base, in the survey of this number: here, or in that pool."""
+        told = f"{pool}\0{file}" if pool else file
+        name = sha256(told.encode(errors="replace")).hexdigest()[:24]
+        return self.batch(batch) / "base" / str(survey) / f"{name}.z"
+
     def integration(self, batch: str, number: int) -> Path:
         """What is kept of an integration under way: what each of its steps came to."""
         return self.batch(batch) / "integrations" / str(number)
@@ -28,6 +35,10 @@ class Layout:
     def attempt(self, key: AttemptKey) -> Path:
         """What is kept of an attempt: its prompt, and what it published."""
         return self.batch(key.batch) / "attempts" / f"{key.job}-{key.attempt}"
+
+    def earlier(self, key: AttemptKey) -> Path:
+        """What the attempt begins with beside the base: a patch; not there: nothing."""
+        return self.attempt(key) / "earlier.patch"
 
 
 #: What the agent finds, and leaves, under its own state directory.
@@ -47,5 +58,7 @@ PUBLISHED, RESCUED, RESCUED_BUNDLE, PIECE, PROMPT, OUTCOME, PUBLISH, TASK, INTEG
         "plugins",
     )
 )
+#: what an agent that was put away had done, for the next one of its job
+EARLIER = f"{FOLDER}/earlier.patch"
 #: the rules of policy, for the publish tool, and what they are to know of one job
 POLICY, POLICY_SETTINGS = f"{FOLDER}/policy.pyz", f"{FOLDER}/policy.json"

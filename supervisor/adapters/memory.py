@@ -101,7 +101,15 @@ class MemoryAgents:
             raise MngrFailed(f"{address} is not running.", reason="refused")
         self.messages.append((address.agent_id, text))
 
-    async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult:
+    async def exec(
+        self,
+        address: AgentAddress,
+        command: str,
+        *,
+        timeout: float | None = None,
+        is_long: bool = False,
+        is_waiting: bool = False,
+    ) -> ExecResult:
         return self._shell(await self._known("exec", address), command)
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:

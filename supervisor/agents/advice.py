@@ -14,10 +14,10 @@ from supervisor.verification.rules.doubts import doubts
 from supervisor.verification.rules.judged import Base, FileChange
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.rules.policy import breaches
+from supervisor.verification.rules.reading import TOO_LARGE
 
 SECONDS = 60
 MOST_FILES, MAX_TEXT, MOST_SAID, LONGEST = 500, 2**20, 5, 300
-TOO_LARGE = "(too large to be judged"
 
 
 def git(*words: str) -> bytes:

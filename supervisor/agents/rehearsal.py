@@ -28,7 +28,8 @@ from typing import Any, NoReturn
 
 PR_SET_NAME = 15
 ENDLESS = ["silent", "hang", "crash"]  # behaviours without an outcome: the names of methods of Agent
-SCENARIOS = ["clean", "improve", "forget", "dirty-crash", *ENDLESS]
+SCENARIOS = ["clean", "improve", "forget", "dirty-crash", "killed", "refused", *ENDLESS]
+SYNTHETIC = "<synthetic>"  # the model of what a program writes itself, in place of an answer
 
 Json = dict[str, Any]
 
@@ -44,8 +45,7 @@ def take_expected_name(state: Path) -> None:
     """Take the process name that mngr looks for: the first word of the agent's command."""
     try:
         command = json.loads((state / "data.json").read_text())["command"]
-        name = Path(shlex.split(command)[0]).name.encode()[:15]
-        ctypes.CDLL(None).prctl(PR_SET_NAME, name, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_NAME, Path(shlex.split(command)[0]).name.encode()[:15], 0, 0, 0)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return  # not under mngr, or not on Linux: nobody looks for a name
 
@@ -58,8 +58,8 @@ class Log:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._tokens = tokens
 
-    def step(self, message: str) -> None:
-        now = time.time()
+    def step(self, message: str, model: str = "rehearsal") -> None:
+        now, tokens = time.time(), 0 if model == SYNTHETIC else self._tokens
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
         event = {
             "type": "step",
@@ -68,8 +68,8 @@ class Log:
             "emitter": "rehearsal",
             "source": "agent",
             "message": message,
-            "model_name": "rehearsal",
-            "metrics": {"prompt_tokens": self._tokens, "completion_tokens": self._tokens // 10, "cached_tokens": 0},
+            "model_name": model,
+            "metrics": {"prompt_tokens": tokens, "completion_tokens": tokens // 10, "cached_tokens": 0},
             "extra": {"message_id": uuid.uuid4().hex},
         }
         with self._file.open("a") as file:
@@ -79,8 +79,7 @@ class Log:
 
 
 def shell(command: str) -> CompletedProcess[str]:
-    words = ["sh", "-c", command]
-    return run(words, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
+    return run(["sh", "-c", command], stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
 
 
 def git(*args: str) -> str:
@@ -196,8 +195,8 @@ class Agent:
         while True:
             signal.pause()
 
-    def wait_to_be_told(self) -> None:
-        self.log.step("done, I think")
+    def wait_to_be_told(self, said: str, model: str = "rehearsal") -> None:
+        self.log.step(said, model)
         self.working(False)
         word = sys.stdin.readline()
         self.working(True)
@@ -210,7 +209,7 @@ class Agent:
             behaviours = seed.get("attempts", ["publish"])
             return seed, behaviours[min(self.attempt, len(behaviours)) - 1]
         seed = dict(self.defects["default"])
-        if self.options.scenario in ("improve", "dirty-crash"):
+        if self.options.scenario in ("improve", "dirty-crash", "killed", "refused"):
             seed.update(changes=[sharpened(self.test)], summary="The test says what it promises.")
         return seed, self.options.scenario
 
@@ -219,6 +218,8 @@ class Agent:
         self.log.step(f"attempt {self.attempt} on {self.test}")
         before = self.run_test("before")
         time.sleep(self.options.work)
+        if behaviour == "killed" and self.attempt == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         if behaviour in ENDLESS:
             getattr(self, behaviour)()
         changes = [each for each in seed.get("changes", []) if applies(each["edits"])]
@@ -226,13 +227,15 @@ class Agent:
             apply(change["edits"])
         if behaviour == "dirty-crash":
             self.crash()
+        if behaviour == "refused" and self.attempt == 1:
+            self.wait_to_be_told(f"usage limit reached, try again in {self.options.refused} s", SYNTHETIC)
         after = self.run_test("after") if changes else before
         if seed.get("runs_again") and not after:
             after = self.run_test("again")
         self.commit_each(changes)
         self.write_outcome(claims(changes, after), before, after, seed)
         if behaviour == "forget":
-            self.wait_to_be_told()
+            self.wait_to_be_told("done, I think")
         return self.publish()
 
     def commit_each(self, changes: list[Json]) -> None:
@@ -281,14 +284,13 @@ def main() -> int:
     parser.add_argument("--defects", type=Path, default=defects_file(), help="the script of its behaviour")
     parser.add_argument("--scenario", choices=SCENARIOS, help="force this behaviour on every test")
     parser.add_argument("--work", type=float, default=0.0, metavar="SECONDS", help="how long to work")
+    parser.add_argument("--refused", type=int, default=7200, metavar="SECONDS", help="how long it is refused")
     parser.add_argument("--tokens", type=int, default=0, help="prompt tokens that each step reports")
     agent = Agent(parser.parse_args())
     take_expected_name(agent.state)
     agent.working(True)
     try:
-        if os.environ.get("SUPERVISOR_ROLE") == "integrator":
-            return agent.integrate()
-        return agent.work_on_a_test()
+        return agent.integrate() if os.environ.get("SUPERVISOR_ROLE") == "integrator" else agent.work_on_a_test()
     finally:
         agent.working(False)
 

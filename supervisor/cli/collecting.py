@@ -83,19 +83,10 @@ def collect(
     with tempfile.TemporaryDirectory(prefix="supervisor-collect-") as folder:
         (Path(folder) / f"{MODULE}.py").write_text(PLUGIN)
         into = Path(folder) / "collected.json"
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")])),
-            # Caches go to the temporary folder, so that the checkout stays unchanged.
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "COVERAGE_FILE": str(Path(folder) / "coverage"),
-            "HYPOTHESIS_STORAGE_DIRECTORY": str(Path(folder) / "hypothesis"),
-            "SUPERVISOR_COLLECT_ROOT": str(root),
-            "SUPERVISOR_COLLECT_INTO": str(into),
-        }
-        environment |= around.environment(Path(folder))
+        more = {"SUPERVISOR_COLLECT_INTO": str(into), **around.environment(Path(folder))}
         looking = ["-p", MODULE, "-p", surroundings.MODULE]
         argv = [*pytest, *looking, "-p", "no:cacheprovider", "--collect-only", "-q", *args]
-        returned, said = _run(argv, root, environment, timeout)
+        returned, said = run(argv, root, environment(Path(folder), root) | more, timeout, "finish collecting")
         if returned == NOTHING_COLLECTED or (returned == 0 and not into.exists()):
             raise Refused("pytest collected no tests", hint=f"try `{' '.join(pytest)} --collect-only`")
         if returned != 0:
@@ -123,13 +114,26 @@ def _id(path: str, inside: str) -> str:
     return f"{path}::{inside}" if inside else path
 
 
-def _run(argv: list[str], root: Path, environment: dict[str, str], timeout: float) -> tuple[int, str]:
+def environment(folder: Path, root: Path) -> dict[str, str]:
+    """Of a run in a person's checkout; `folder` is temporary, and on its Python path."""
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
+        # Caches go to the temporary folder, so that the checkout stays unchanged.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COVERAGE_FILE": str(folder / "coverage"),
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
+        "SUPERVISOR_COLLECT_ROOT": str(root),
+    }
+
+
+def run(argv: list[str], root: Path, env: dict[str, str], timeout: float, what: str) -> tuple[int, str]:
+    """The exit code and the output of pytest, within this time. Raises Refused if it can't be run."""
     hint = 'set `pytest` in the profile to the command that runs it there, such as ["uv", "run", "pytest"]'
     try:
         ended = subprocess.run(
             argv,
             cwd=root,
-            env=environment,
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -138,7 +142,7 @@ def _run(argv: list[str], root: Path, environment: dict[str, str], timeout: floa
         )
     except subprocess.TimeoutExpired:
         why = "raise `test_timeout_seconds` in the profile, or check what conftest.py waits for"
-        raise Refused(f"pytest did not finish collecting within {timeout:g} seconds", hint=why) from None
+        raise Refused(f"pytest did not {what} within {timeout:g} seconds", hint=why) from None
     except OSError as error:
         raise Refused(f"{argv[0]} can't be run: {error.strerror}", hint=hint) from None
     said = ended.stdout.decode(errors="replace")

@@ -24,8 +24,6 @@ app = typer.Typer(
 FILE = typer.Argument(metavar="FILE", help="By default, the usual one.", show_default=False)
 #: fields of a profile that are not configuration keys, or whose key has another name
 OTHERWISE = {"name", "pytest_args", "integrate_share", "integrate_after_seconds"}
-#: keys that are accepted but have no effect yet
-NOT_YET = {"select": "all"}
 
 
 @app.callback()
@@ -46,11 +44,14 @@ def check(ctx: typer.Context, file: Annotated[Path | None, FILE] = None) -> None
     here = session.of(ctx)
     settings = load(file)
     _refuse_short_lives(settings)
-    warnings = _warnings(settings)
     pools = ", ".join(f"{pool.name} ({pool.slots} slots)" for pool in settings.pools)
     profiles = ", ".join(sorted({"default", *settings.profiles}))
     text = f"the configuration is valid; pools: {pools}; profiles: {profiles}"
-    here.show({"schema_version": 1, "ok": True, "warnings": warnings}, "\n".join([text, *warnings]))
+    warnings = _warnings(settings)
+    here.show(
+        {"schema_version": 1, "ok": True, "warnings": warnings},
+        "\n".join([text, *(f"warning: {each}" for each in warnings)]),
+    )
 
 
 @app.command()
@@ -100,18 +101,16 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
+def _warnings(settings: "Settings") -> list[str]:
+    from supervisor.adapters.telemetry.extra import HINT, MISSING, is_missing
+    from supervisor.cli.doctor_walls import unwalled_profiles
+
+    return [*([f"{MISSING}; {HINT}"] if is_missing(settings) else []), *unwalled_profiles(settings)]
+
+
 def _refuse_short_lives(settings: "Settings") -> None:
     from supervisor.adapters.mngr.lifetimes import too_short
 
     if found := list(too_short(settings)):
         more = f" (and {len(found) - 1} more)" if found[1:] else ""
         raise Misconfigured(f"{found[0].message}{more}", hint=found[0].hint)
-
-
-def _warnings(settings: "Settings") -> list[str]:
-    return [
-        f"profiles.{name}.{key} has no effect in this version"
-        for name, table in settings.profiles.items()
-        for key, idle in NOT_YET.items()
-        if getattr(table, key) != idle
-    ]

@@ -7,10 +7,9 @@ PATH may differ. It reads the local configuration only if no daemon runs or `--c
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -19,13 +18,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from supervisor.cli import printing, session
-from supervisor.cli.findings import Finding, Judged
+from supervisor.cli.doctor_agents import agents
+from supervisor.cli.doctor_gate import gate
+from supervisor.cli.doctor_traces import traces
+from supervisor.cli.doctor_walls import agent_walls
+from supervisor.cli.findings import TOOL_SECONDS, Finding, Judged, said_by, setups_kept
 from supervisor.errors import SupervisorError
-from supervisor.kinds import Kind, kind_of
-from supervisor.kinds.kind import Login
-from supervisor.model.batch import Profile
 
-MNGR_SECONDS, TOOL_SECONDS, COUNT_SECONDS = 60.0, 10.0, 5.0
+MNGR_SECONDS, COUNT_SECONDS = 60.0, 5.0
 LITTLE_ROOM = 5 * 2**30
 #: the version that the tests run on; without --python, uv takes an older one where that is the system's
 INSTALL_MNGR = "uv tool install --python 3.12 'imbue-mngr==0.3.*' --with 'imbue-mngr-claude==0.3.*'"
@@ -38,13 +38,23 @@ def doctor(
         Path | None,
         typer.Option(metavar="FILE", help="Check this file instead of the running daemon's configuration."),
     ] = None,
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Rehearse: agents without a model in each pool, and deaths of all kinds.")
+    ] = False,
 ) -> None:
     """Check everything that agents and the daemon need. Exits 1 if something is missing.
+
+    With --drill, a daemon of its own takes an agent through its whole life in each pool, then kills an agent, a call
+    of mngr and itself, in about two minutes: supervisorctl doctor --drill
 
     Example: supervisorctl doctor
     """
     here = session.of(ctx)
     judged = _judged(here, config)
+    if drill:
+        from supervisor.cli.drilling import drill as rehearse
+
+        raise typer.Exit(0 if rehearse(here, judged, os.geteuid()) else 1)
     findings = [found for look in _LOOKS for found in look(here, judged)]
     ok = all(found.state != "problem" for found in findings)
     lines = [f"{printing.paint(f'{f.state:<8}', _COLOURS[f.state])} {f.name:<10} {_text(f)}" for f in findings]
@@ -84,7 +94,7 @@ def _python(here: session.Session, judged: Judged) -> Iterator[Finding]:
 
 def _mngr(here: session.Session, judged: Judged) -> Iterator[Finding]:
     command = judged.settings.mngr.command
-    said = _said([command, "--version"], MNGR_SECONDS, judged.path)
+    said = said_by([command, "--version"], MNGR_SECONDS, judged.path)
     if said is None:
         yield _no_mngr(command)
         return
@@ -108,7 +118,7 @@ def _no_mngr(command: str) -> Finding:
 
 def _tools(here: session.Session, judged: Judged) -> Iterator[Finding]:
     for name, flag in {"tmux": "-V", "git": "--version", "rsync": "--version"}.items():
-        said = _said([name, flag], TOOL_SECONDS, judged.path)
+        said = said_by([name, flag], TOOL_SECONDS, judged.path)
         hint = "" if said else f"install {name}: your package manager has it"
         yield Finding(name, "ok" if said else "problem", said or f"there is no {name}", hint)
 
@@ -168,7 +178,8 @@ def _daemon(here: session.Session, judged: Judged) -> Iterator[Finding]:
     if problem := (facts.get("mngr") or {}).get("problem"):
         yield Finding("daemon", "problem", f"the daemon can't use mngr: {problem}", "fix that and restart the daemon")
     for entry in here.client.get("/v1/status")["attention"]:
-        yield Finding("daemon", "warning", entry["message"])
+        if entry["kind"] != "telemetry":  # `traces` says it
+            yield Finding("daemon", "warning", entry["message"])
 
 
 def _names(here: session.Session, judged: Judged) -> Iterator[Finding]:
@@ -196,56 +207,20 @@ def _lifetimes(here: session.Session, judged: Judged) -> Iterator[Finding]:
         yield Finding("pools", "problem", found.message, found.hint)
 
 
-def _agents(here: session.Session, judged: Judged) -> Iterator[Finding]:
-    """For each kind that a profile uses: its program on this machine, its login, and the kind's own warnings."""
-    from supervisor.settings import resolve
+def _remote(here: session.Session, judged: Judged) -> Iterator[Finding]:
+    """Whether hosts of ssh pools have what it takes to verify there."""
+    from supervisor.adapters.mngr.ssh_hosts import looked_at
 
-    settings = judged.settings
-    profiles = [resolve(settings, name) for name in sorted({"default", *settings.profiles})]
-    here_too = {pool.name for pool in settings.pools if pool.provider == "local"}
-    for kind in {profile.agent: kind_of(profile.agent) for profile in profiles}.values():
-        users = [profile for profile in profiles if profile.agent == kind.name]
-        if kind.executable and any(here_too & set(profile.pools) for profile in users):
-            yield _program(kind, judged)
-        for profile in users:
-            name = f"profile {profile.name}"
-            if kind.login is not None and not _has_login(kind.login, profile, settings.mngr_home):
-                hint = _log_in(kind.login, settings.mngr_home)
-                yield Finding(kind.name, "warning", f"{name} has no login on this machine", hint)
-            for doubt in kind.doubts(profile, is_root=judged.user == 0):
-                yield Finding(kind.name, "warning", f"{name}: {doubt.message}", doubt.hint)
-
-
-def _has_login(login: Login, profile: Profile, home: Path) -> bool:
-    return bool(login.variables & set(profile.env)) or not _is_missing(home / login.file)
-
-
-def _log_in(login: Login, home: Path) -> str:
-    key = min(login.variables)
-    return f'run `{login.command}` with HOME={home}, or give {key} = "credential:NAME" in `env`'
-
-
-def _is_missing(path: Path) -> bool:
-    """True also if the file can't be checked because it belongs to another user."""
-    try:
-        return not path.exists()
-    except OSError:
-        return False
-
-
-def _program(kind: Kind, judged: Judged) -> Finding:
-    """mngr's PATH is the daemon's."""
-    from supervisor.boot import mngr_settings
-
-    mngr = replace(mngr_settings(judged.settings), env={"PATH": judged.path})
-    program = shutil.which(kind.executable, path=mngr.environment()["PATH"])
-    if program is None:
-        hint = f"install it, or put it on the daemon's PATH; mngr also needs its plugin {kind.plugin}"
-        return Finding(kind.name, "warning", f"there is no {kind.executable} for the agents of this machine", hint)
-    said = _said([program, "--version"], TOOL_SECONDS, judged.path)
-    calls = f"; it calls {', '.join(kind.hosts)}" if kind.hosts else ""
-    found = f"{program}: {said or 'it does not say its version'}{calls}"
-    return Finding(kind.name, "ok" if said else "warning", found)
+    for each in looked_at(judged.settings):
+        where = f"{each.host} of the pool {each.pool}"
+        if each.unseen:
+            hint = "see that the daemon's user reaches it by ssh, with the key that mngr's settings name"
+            yield Finding("hosts", "warning", f"can't look at {where}: {each.unseen}", hint)
+        elif each.missing:
+            hint = 'install it there, or say verify_pools = ["local"] in the profiles'
+            yield Finding("hosts", "warning", f"{where} can't verify: it has no {each.missing}", hint)
+        else:
+            yield Finding("hosts", "ok", f"{where} can verify")
 
 
 _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
@@ -254,28 +229,14 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _mngr,
     _tools,
     _walls,
+    agent_walls,
     _state_dir,
+    lambda here, judged: setups_kept(judged),
     _daemon,
     _names,
     _lifetimes,
-    _agents,
+    _remote,
+    agents,
+    gate,
+    traces,
 )
-
-
-def _said(argv: list[str], within: float, path: str) -> str | None:
-    """The first line of its output, or None if it can't be run."""
-    if (program := shutil.which(argv[0], path=path)) is None:
-        return None
-    try:
-        done = subprocess.run(
-            [program, *argv[1:]],
-            capture_output=True,
-            text=True,
-            timeout=within,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "PATH": path},
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return next(iter((done.stdout + done.stderr).splitlines()), "")

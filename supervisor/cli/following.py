@@ -12,6 +12,7 @@ from supervisor.cli.arguments import BATCH
 from supervisor.cli.patience import Patience
 from supervisor.control.client import Client, quoted
 from supervisor.errors import Unreachable
+from supervisor.observe.survey import in_words
 
 EVERY_SECONDS = 1.0
 LAST_EVENTS = 8
@@ -37,7 +38,7 @@ def _lines(here: session.Session, batch: str) -> dict[str, Any]:
     is_held = False
     for event in looking.followed(here.client, batch, 0):
         print(looking.event_text(event, as_json=here.json), flush=True)
-        if event["kind"] in ("batch-stopped", "batch-resumed"):
+        if event["kind"] in ("batch-stopped", "breaker-tripped", "batch-resumed"):
             is_held = event.get("reason", "budget") != "budget"
         if event["kind"] == "batch-finished" or (is_held and waiting.needs_a_person(_look(here.client, batch))):
             break
@@ -110,6 +111,8 @@ def _picture(batch: dict[str, Any], pools: list[dict[str, Any]], pace: Pace, eve
         f"slots    {', '.join(f'{pool["name"]} {pool["busy"]}/{pool["slots"]}' for pool in pools)}",
         f"pace     {_pace(batch, pace, total - over)}",
     ]
+    if known := in_words(batch.get("survey")):
+        facts.insert(2, f"base     {known}")
     if claims := looking.claims(batch):
         facts.insert(3, f"verify   {claims}")
     wanted = [f"! {printing.clean(entry['message'])}" for entry in batch["attention"]]

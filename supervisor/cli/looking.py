@@ -11,7 +11,11 @@ from supervisor.cli import printing, session
 from supervisor.cli.arguments import BATCH, JOB
 from supervisor.cli.tables import table
 from supervisor.control.client import Client, quoted
-from supervisor.errors import Unreachable
+from supervisor.errors import Refused, Unreachable
+from supervisor.observe.survey import in_words
+
+#: so many patterns of failures are shown
+MOST_PATTERNS = 3
 
 
 def status(ctx: typer.Context, batch: Annotated[str | None, BATCH] = None) -> None:
@@ -37,6 +41,11 @@ def batch_text(batch: dict[str, Any]) -> str:
     ]
     if batch.get("stopped"):
         rows[0] += f", stopped: {printing.paint(batch['stopped'], 'yellow')}"
+    if batch.get("waits_for"):
+        rows.append(f"  waits       {printing.clean(batch['waits_for'])}")
+    rows += [f"  failures    {failure(each)}" for each in batch.get("patterns", ())[:MOST_PATTERNS]]
+    if known := in_words(batch.get("survey")):  # absent from a batch that an older version sealed
+        rows.insert(2, f"  the base    {known}")
     if verified := claims(batch):
         rows.append(f"  verify      {verified}")
     if batch["finished_at"]:
@@ -50,6 +59,13 @@ def batch_text(batch: dict[str, Any]) -> str:
     rows += [f"  problem     {printing.clean(problem)}" for problem in batch.get("problems", ())]
     rows += [f"  attention   {printing.clean(entry['message'])}" for entry in batch["attention"]]
     return "\n".join(rows)
+
+
+def failure(pattern: dict[str, Any]) -> str:
+    """`5 jobs timed-out while running: not done within 3600 s`."""
+    jobs = "1 job" if pattern["count"] == 1 else f"{pattern['count']} jobs"
+    said = f": {pattern['sample']}" if pattern["sample"] else ""
+    return printing.clean(f"{jobs} {pattern['outcome']} while {pattern['stage']}{said}")
 
 
 def claims(batch: dict[str, Any]) -> str:
@@ -74,7 +90,11 @@ def _queue_text(data: dict[str, Any]) -> str:
     else:
         parts.append("no batch is open; `supervisorctl submit tests/e2e` makes one")
     rows = [_pool_row(pool) for pool in data["pools"]]
-    parts.append(table(("pool", "provider", "slots", "note"), [*rows, *_verify_row(data.get("verify"))]))
+    verifying = [*_verify_row("local", data.get("verify"))]
+    verifying += [row for pool in data["pools"] for row in _verify_row(pool["name"], pool.get("verify"))]
+    parts.append(table(("pool", "provider", "slots", "note"), [*rows, *verifying]))
+    if accounts := data.get("accounts"):  # absent from an older daemon
+        parts.append(table(("account", "agents", "note"), [_account_row(each) for each in accounts]))
     if disk := data.get("disk"):
         parts.append(printing.disk(disk))
     parts += [f"! {printing.clean(entry['message'])}" for entry in data["attention"]]
@@ -85,6 +105,7 @@ def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
     jobs = batch["jobs"]
     over = jobs["done"] + jobs["cancelled"]
     state = batch["state"] if batch["window_open"] else "outside its window"
+    state = "waits for canaries" if batch.get("waits_for") else state
     state = f"stopped: {batch['stopped']}" if batch["stopped"] else "paused" if batch["paused"] else state
     counts = printing.counts(batch["outcomes"])
     checked = jobs["collecting"] + jobs["verifying"]
@@ -101,11 +122,22 @@ def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
     return pool["name"], pool["provider"], f"{pool['busy']}/{pool['slots']}", printing.clean(note)
 
 
-def _verify_row(verify: dict[str, int] | None) -> Iterator[tuple[object, ...]]:
+def _account_row(account: dict[str, Any]) -> tuple[object, ...]:
+    notes = [pause["message"] for pause in account["pauses"]] or [account["level_why"]]
+    return (
+        printing.clean(account["name"]),
+        f"{account['agents']}/{account['level']}",
+        printing.clean("; ".join(notes)),
+    )
+
+
+def _verify_row(where: str, verify: dict[str, int] | None) -> Iterator[tuple[object, ...]]:
     """Claims need a slot as agents do; what waits for one is the queue between the agents and the branch."""
-    if verify and (verify["claims"] or verify["waiting"]):
+    files = verify.get("at_base", 0) if verify else 0
+    if verify and (verify["claims"] or verify["waiting"] or files):
         note = f"claims: {verify['claims']} in hand, {verify['waiting']} waiting for a slot"
-        yield "(verify)", "local", f"{verify['busy']}/{verify['slots']}", note
+        note += f"; {files} {'file' if files == 1 else 'files'} at the base" if files else ""
+        yield "(verify)", where, f"{verify['busy']}/{verify['slots']}", note
 
 
 def jobs(
@@ -208,6 +240,28 @@ def followed(client: Client, batch: str, after: int) -> Iterator[dict[str, Any]]
             patience.wait(away)
         else:
             patience.wait(Unreachable("the daemon stopped", hint="start it again; its agents are still running"))
+
+
+def metrics(
+    ctx: typer.Context,
+    token: Annotated[
+        bool, typer.Option("--token", help="Print the token for /metrics on the dashboard's port.")
+    ] = False,
+) -> None:
+    """Print the daemon's metrics, in the text format of Prometheus; or the token that Prometheus needs for them.
+
+    Example: supervisorctl metrics
+    """
+    here = session.of(ctx)
+    if token:
+        invited = here.client.post("/v1/dashboard")
+        if not invited["port"]:
+            raise Refused("the dashboard has no port", hint="set `port` under [dashboard]; docs/metrics.md says more")
+        data = {"schema_version": 1, "token": invited["reader_token"], "port": invited["port"]}
+        here.show(data, str(invited["reader_token"]))
+        return
+    text = here.client.text("/metrics")
+    here.show({"schema_version": 1, "text": text}, text.rstrip())
 
 
 def version(ctx: typer.Context) -> None:

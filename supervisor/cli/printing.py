@@ -69,10 +69,41 @@ def clock(rfc3339: str | None) -> str:
     return datetime.fromisoformat(rfc3339).astimezone().strftime("%H:%M:%S") if rfc3339 else "-"
 
 
+def moment(rfc3339: str) -> str:
+    """`2026-01-31 22:00`, in local time."""
+    return datetime.fromisoformat(rfc3339).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+_SAID = ("outcome", "reason", "name", "why", "detail", "agent_name", "batch_id", "jobs", "slots", "message", "author")
+
+
 def event_line(event: dict[str, Any]) -> str:
     """`  12  22:04:01  k3f9x.3  launch-failed  no answer within 60 s`."""
     who = event["job"] or event["batch"] or "daemon"
-    said = [event.get(key) for key in ("outcome", "reason", "why", "detail", "agent_name", "jobs", "slots", "author")]
+    said = [
+        event.get(key)
+        for key in (
+            "outcome",
+            "reason",
+            "why",
+            "detail",
+            "agent_name",
+            "jobs",
+            "slots",
+            "name",
+            "batch_id",
+            "message",
+            "author",
+        )
+    ]
+    if event["kind"] == "survey-started":
+        said.append(f"at the base: {', '.join(event['files'])}")
+    if found := event.get("found"):
+        said += [f"{found[key]} {key}" for key in ("green", "red", "unrun") if found[key]]
+    if event["kind"] == "nudge-started" and (costs := event.get("waking")):
+        said.append(f"{costs['context']:,} tokens are sent again, {'not ' * costs['cold']}cached")
+    if event.get("continues"):
+        said.append(f"with what attempt {event['continues']} left")
     words = ", ".join(clean(word) for word in said if word not in (None, ""))
     return f"{event['seq']:>6}  {clock(event['at'])}  {clean(who):<10}  {event['kind']:<20}  {words}".rstrip()
 

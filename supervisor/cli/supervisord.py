@@ -3,13 +3,12 @@
 import argparse
 import gc
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from supervisor import __version__
 from supervisor.adapters.private_tmux import leave_the_users_tmux
-from supervisor.errors import SupervisorError
+from supervisor.cli.exiting import exit_code
 from supervisor.observe import logs
 
 EXIT_CODES = {
@@ -20,7 +19,6 @@ EXIT_CODES = {
 }
 SIGNALS = "TERM and INT detach: agents keep running, and the next start finds them. HUP reloads the configuration."
 EPILOG = f"{SIGNALS}\nExit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
-CANT_BE_USED = 2
 
 
 def main() -> None:
@@ -31,24 +29,12 @@ def main() -> None:
 def run(argv: list[str]) -> int:
     options = parser().parse_args(argv)
     logs.set_up(options.log_format)
-    code = 0
-    try:
-        code = _run(options)
-    except* SupervisorError as failed:
-        errors = list(_each(failed))
-        for error in errors:
-            _say(error.message, error.hint)
-        code = errors[0].exit_code
-    except* OSError as failed:
-        for problem in _each(failed):
-            _say(f"a system call failed: {problem}", "check that the daemon's user may write to the state directory")
-        code = CANT_BE_USED
-    return code
+    return exit_code("supervisord", partial(_run, options))
 
 
 def _run(options: argparse.Namespace) -> int:
     gc.disable()  # imported modules are never garbage: collecting among them costs a fifth of the start
-    from supervisor import boot, settings  # after parsing, so that a usage error is reported at once
+    from supervisor import serving, settings  # after parsing, so that a usage error is reported at once
 
     gc.freeze()
     gc.enable()
@@ -57,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.salvage:
         return _salvage(load().state_dir)
     origins = partial(settings.origins, options.config, flags)
-    return boot.run(load(), load, origins, accept_older=options.accept_older_state)
+    return serving.run(load(), load, origins, accept_older=options.accept_older_state)
 
 
 def _salvage(state_dir: Path) -> int:
@@ -106,20 +92,6 @@ def parser() -> argparse.ArgumentParser:
 
 def _absolute(path: Path | None) -> Path | None:
     return path and path.expanduser().absolute()
-
-
-def _each[T: Exception](group: ExceptionGroup[T]) -> Iterator[T]:
-    for error in group.exceptions:
-        if isinstance(error, ExceptionGroup):
-            yield from _each(error)
-        else:
-            yield error
-
-
-def _say(message: str, hint: str) -> None:
-    print(f"supervisord: {message}", file=sys.stderr)
-    if hint:
-        print(f"hint: {hint}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,10 @@ def _until_finished(client: Client, batch: str, after: int, within: float) -> No
     ends = time.monotonic() + within
     try:
         for event in client.events(after, batch=batch, timeout=within):
-            if event.get("kind") in ("batch-finished", "batch-sealed", "batch-stopped") or time.monotonic() > ends:
+            if (
+                event.get("kind") in ("batch-finished", "batch-sealed", "batch-stopped", "breaker-tripped")
+                or time.monotonic() > ends
+            ):
                 return
     except Unreachable:
         return

@@ -11,12 +11,15 @@ import structlog
 from anyio import create_task_group, sleep
 from anyio.abc import TaskGroup
 
+from supervisor.daemon.windows import Windows
 from supervisor.errors import DeviceFailed
 from supervisor.flow.attention import usage_counted
 from supervisor.model import event as ev
+from supervisor.model.account import AccountSpec
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
-from supervisor.model.batch import Profile
 from supervisor.model.job import Job, JobState
+from supervisor.model.profile import Profile
+from supervisor.model.share import WindowShare
 from supervisor.model.state import State
 from supervisor.model.usage import Usage
 from supervisor.ports import Logs, SeenAgent, Sight
@@ -39,6 +42,7 @@ class Attention:
         self, *, state: Callable[[], State], tell: Callable[[ev.Event], None], clock: Callable[[], float], logs: Logs
     ) -> None:
         self._state, self._tell, self._clock, self._logs = state, tell, clock, logs
+        self._windows = Windows(tell)
         self._seen: dict[AttemptKey, SeenAgent] = {}
         self._told_usage_at: dict[AttemptKey, float] = {}
         self._asks_since: dict[AttemptKey, float] = {}
@@ -46,6 +50,7 @@ class Attention:
         self._said: dict[AttemptKey, float] = {}
         self._asking: set[AttemptKey] = set()
         self._known_batches: set[str] = set()
+        self._known_accounts: tuple[AccountSpec, ...] = ()
         self._tasks: TaskGroup
 
     def heard(self, attempt: Attempt, seen: SeenAgent) -> None:
@@ -65,7 +70,12 @@ class Attention:
             self._logs.learn(profile.env)
             self._logs.learn(profile.integrator_env)
         self._known_batches = set(state.batches)
+        if state.configured_accounts is not self._known_accounts:
+            self._known_accounts = state.configured_accounts
+            for account in state.configured_accounts:
+                self._logs.learn(account.env)
         self._logs.watch(state.attempts)
+        heard: list[tuple[str, WindowShare]] = []
         for attempt in state.attempts.values():
             sight = self._logs.sight(attempt.key)
             if attempt.stage is Stage.LAUNCHING:
@@ -76,8 +86,10 @@ class Attention:
                 continue
             batch = state.batches[attempt.key.batch]
             self._count(attempt, sight.usage)
+            heard += [(attempt.account, each) for each in sight.windows]
             if attempt.stage is Stage.LIVE:
                 self._judge(attempt, batch.job(attempt.key.job), batch.profile, sight)
+        self._windows.look(state, heard, self._clock())
         for kept in (self._seen, self._told_usage_at, self._asks_since, self._said):
             for key in [key for key in kept if key not in state.attempts]:
                 del kept[key]
@@ -95,8 +107,8 @@ class Attention:
             asked = ev.JobParked(now, *key, question="its agent asks for permission")
             self._tell(ev.JobUnparked(now, *key) if job.state is JobState.PARKED else asked)
             return
-        if sight.problem != job.setbacks.hindrance:
-            self._tell(ev.AgentHindered(now, *key, problem=sight.problem, detail=sight.detail))
+        if sight.problem != job.setbacks.hindrance or (sight.problem and sight.refused_at > job.setbacks.hindered_at):
+            self._tell(_hindered(attempt, sight, now))
         if job.state is JobState.RUNNING:
             self._listen(attempt, profile, sight, now)
 
@@ -141,3 +153,16 @@ class Attention:
             self._said[key] = said
         else:
             self._tell(ev.AgentFellQuiet(self._clock(), *key, since=active_at, waits=waits))
+
+
+def _hindered(attempt: Attempt, sight: Sight, now: float) -> ev.AgentHindered:
+    return ev.AgentHindered(
+        now,
+        *attempt.key,
+        problem=sight.problem,
+        detail=sight.detail,
+        until=sight.until,
+        since=sight.refused_at,
+        account=attempt.account,
+        model=sight.model,
+    )

@@ -19,7 +19,7 @@ from contextlib import closing
 from functools import partial
 
 import structlog
-from anyio import sleep
+from anyio import Lock, sleep
 from anyio.lowlevel import checkpoint
 
 from supervisor.daemon.inbox import Asked, Inbox, Message
@@ -96,6 +96,8 @@ class Loop:
         self.seq = 0
         self._journal, self._clock, self._perform, self._seal = journal, clock, perform, seal
         self._watchers: list[Callable[[State, Iterable[Event]], None]] = []
+        #: held while the journal has events that the state has not
+        self._writing = Lock(fast_acquire=True)
         #: what happens is still written down, but nothing new is started
         self.is_stopping = False
 
@@ -103,13 +105,18 @@ class Loop:
         """Call it with the new state and the events that led there, after they are written."""
         self._watchers.append(watcher)
 
+    async def caught_up(self) -> None:
+        """Until the state has all that can be read from the journal now."""
+        async with self._writing:
+            pass
+
     async def run(self) -> None:
         with closing(self.inbox):
             while True:
                 await self._next_turn()
 
     async def _next_turn(self) -> None:
-        due = None if self.is_stopping else next_at(self.state)
+        due = None if self.is_stopping else next_at(self.state, self._clock())
         wait = LONGEST_SLEEP_SECONDS if due is None else min(max(0.0, due - self._clock()), LONGEST_SLEEP_SECONDS)
         await self.turn(await self.inbox.take(wait))
 
@@ -123,9 +130,10 @@ class Loop:
                 turn.hear(message)
         if not self.is_stopping:
             turn.settle(now)
-        if turn.events and not await self._written(turn, messages):
-            return
-        self.state = turn.state
+        async with self._writing:
+            if turn.events and not await self._written(turn, messages):
+                return
+            self.state = turn.state
         for watcher in self._watchers:
             watcher(self.state, turn.events)
         for answer in answers:

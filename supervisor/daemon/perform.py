@@ -1,22 +1,25 @@
 """An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-import anyio
 import structlog
 
+from supervisor.daemon.judging import Judging
 from supervisor.daemon.leaving import Leaving
+from supervisor.daemon.revising import Revising
 from supervisor.daemon.shortage import is_shortage
+from supervisor.daemon.surveying import Surveys
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed, SupervisorError
+from supervisor.flow.governor.accounts import equipped
 from supervisor.flow.partial import so_far
 from supervisor.flow.retention import DAY
 from supervisor.kinds import kind_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.effect import (
     Abandon,
     Clear,
@@ -25,14 +28,17 @@ from supervisor.model.effect import (
     Integrate,
     IntegrateSoFar,
     Launch,
+    LeaveBase,
     Nudge,
     Release,
+    Revise,
+    RunAtBase,
     Verify,
 )
 from supervisor.model.ledger import ON_BRANCH
 from supervisor.model.pool import Pool
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
-from supervisor.model.verdict import Verdict
 from supervisor.ports import (
     AgentAddress,
     Agents,
@@ -43,8 +49,8 @@ from supervisor.ports import (
     Judgement,
     Logs,
     Orders,
-    PutBack,
 )
+from supervisor.ports.review import Reviser
 from supervisor.tasks import Promise
 
 log = structlog.get_logger()
@@ -66,6 +72,7 @@ class Performer:
         collector: Collector,
         judge: Judge,
         integrator: Integrator,
+        reviser: Reviser,
         logs: Logs,
         clearing: Clearing,
         tell: Callable[[ev.Event], None],
@@ -73,12 +80,12 @@ class Performer:
     ) -> None:
         self._logs, self._tell, self._clearing = logs, tell, clearing
         self._agents, self._orders, self._collector = agents, orders, collector
-        self._judge, self._integrator, self._clock = judge, integrator, clock
+        self._integrator, self._clock = integrator, clock
+        self._revising = Revising(reviser, clock)
         self._leaving = Leaving(agents, collector, logs, tell, clock)
+        self._judging, self._surveys = Judging(judge, tell, clock), Surveys(judge, clock)
         #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
         self._hosts: dict[tuple[str, str], Promise[str | None]] = {}
-        #: verifications under way, by the first claim of each
-        self._verifying: dict[AttemptKey, anyio.CancelScope] = {}
         #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
         self.launching: set[AttemptKey] = set()
 
@@ -89,16 +96,18 @@ class Performer:
                 self.launching.add(effect.attempt.key)
                 self._forget_failed_hosts(state)
                 pool = state.pools[effect.attempt.pool]
-                return partial(self._launch, state.batches[effect.attempt.key.batch], effect.attempt, pool)
+                return partial(self._launch, equipped(state, effect.attempt), effect.attempt, pool)
             case Nudge():
                 return partial(self._nudge, effect, state.batches[effect.attempt.key.batch].profile)
             case Collect():
                 return partial(self._collect, state.batches[effect.attempt.key.batch], effect.attempt, effect.rescue)
             case Verify():
-                return partial(self._verify, state.batches[effect.keys[0].batch], effect.keys)
+                return partial(self._judging.verify, state.batches[effect.keys[0].batch], effect.keys, effect.pool)
             case Abandon():
-                self._abandon(effect.key)
+                self._judging.abandon(effect.key)
                 return None
+            case RunAtBase() | LeaveBase():
+                return self._surveys.doing(state, effect)
             case Release():
                 retry_at = self._retry_at(effect.attempt.tries)
                 return partial(self._leaving.release, state, effect.attempt, retry_at)
@@ -106,6 +115,8 @@ class Performer:
                 return partial(self._integrate, state.batches[effect.batch], effect.number)
             case IntegrateSoFar():
                 return partial(self._integrate_so_far, state.batches[effect.batch], effect)
+            case Revise():
+                return partial(self._revising.revise, state.reviews[effect.batch], effect.number)
             case Clear():
                 return self._clear
             case _:
@@ -123,13 +134,17 @@ class Performer:
             case Collect():
                 return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Verify():
-                return self._judged(effect.keys, _unsettled(effect.keys, why))
+                return self._judging.failed(effect.keys, why)
+            case RunAtBase():
+                return self._surveys.failed(effect, why)
             case Release():
                 return ev.ReleaseFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Integrate():
                 return ev.IntegrationFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
             case IntegrateSoFar():
                 return ev.PartialFailed(now, effect.batch, effect.number, detail=why, retry_at=later)
+            case Revise():
+                return self._revising.failed(effect.batch, effect.number, why)
             case Clear():
                 return ev.ClearingEnded(now, problems=(why,), again_at=now + DAY)
             case _:
@@ -142,6 +157,8 @@ class Performer:
         trouble: str | None = "garbage"
         try:
             await self._host_is_there(attempt)
+            if attempt.continues:
+                await self._lay_out(batch, attempt)
             order = replace(self._orders.order(batch, attempt), build_args=pool.build_args)
             address = await self._agents.create(order)
             trouble = None
@@ -155,6 +172,13 @@ class Performer:
             self.launching.discard(attempt.key)
             self._host_is_made(attempt, trouble)
         return ev.LaunchSucceeded(self._clock(), *attempt.key, host_id=address.host_id)
+
+    async def _lay_out(self, batch: Batch, attempt: Attempt) -> None:
+        """What can't be laid out stays where it was rescued to, and the agent begins at the base."""
+        try:
+            await self._collector.lay_out(batch, attempt)
+        except (DeviceFailed, Hostile, OSError) as failed:
+            log.warning("can't begin with what was rescued", attempt=str(attempt.key), why=str(failed))
 
     async def _host_is_there(self, attempt: Attempt) -> None:
         """The first agent on a new host makes it; the others wait for that."""
@@ -202,43 +226,6 @@ class Performer:
             self._clock(), *key, claim=home.claim, detail=home.detail, head=home.head, commits=home.commits
         )
 
-    async def _verify(self, batch: Batch, keys: tuple[AttemptKey, ...]) -> ev.Event | None:
-        """None: it was abandoned."""
-        with anyio.CancelScope() as scope:
-            self._verifying[keys[0]] = scope
-            try:
-                return self._judged(keys, await self._verdicts(batch, keys))
-            finally:
-                del self._verifying[keys[0]]
-        return None
-
-    async def _verdicts(self, batch: Batch, keys: tuple[AttemptKey, ...]) -> Mapping[AttemptKey, Verdict | PutBack]:
-        jobs = [batch.job(key.job) for key in keys]
-        try:
-            if len(jobs) > 1:
-                found = await self._judge.verify_together(batch, jobs)
-                return {key: found[key.job] for key in keys}
-            return {keys[0]: await self._judge.verify(batch, jobs[0])}
-        except DeviceFailed as failed:
-            return _unsettled(keys, failed.message)
-
-    def _judged(self, keys: tuple[AttemptKey, ...], found: Mapping[AttemptKey, Verdict | PutBack]) -> ev.Event:
-        """Of several verdicts, the last is returned, and the others are told."""
-        now = self._clock()
-        *others, last = (
-            ev.WorkPutBack(now, *key, most=said.most, detail=said.why)
-            if isinstance(said := found[key], PutBack)
-            else ev.WorkVerified.of(now, key, said)
-            for key in keys
-        )
-        for event in others:
-            self._tell(event)
-        return last
-
-    def _abandon(self, key: AttemptKey) -> None:
-        if key in self._verifying:
-            self._verifying[key].cancel()
-
     async def _integrate(self, batch: Batch, number: int) -> ev.Event:
         try:
             done = await self._integrator.integrate(batch, number)
@@ -281,10 +268,3 @@ class Performer:
 
     async def _clear(self) -> ev.Event:
         return ev.ClearingEnded(self._clock(), **asdict(await self._clearing.clear()))
-
-
-def _unsettled(keys: tuple[AttemptKey, ...], why: str) -> Mapping[AttemptKey, Verdict | PutBack]:
-    """It did not come to a verdict: of several, each is tried alone."""
-    if len(keys) > 1:
-        return dict.fromkeys(keys, PutBack(why))
-    return {keys[0]: Verdict("failed", f"not verified: {why}", "unverified", why)}

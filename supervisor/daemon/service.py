@@ -4,7 +4,7 @@ A stop detaches: nothing new is started, what is being launched gets a moment to
 """
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,8 +13,11 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from supervisor.daemon.alerting import Alerting, Rules
 from supervisor.daemon.attention import Attention
 from supervisor.daemon.clock import SteadyClock
+from supervisor.daemon.gatekeeping import Gatekeeping
+from supervisor.daemon.lag import watch_lag
 from supervisor.daemon.loop import Loop
 from supervisor.daemon.perform import Doing, Performer
 from supervisor.daemon.shortage import is_shortage, outlasting, passed
@@ -22,16 +25,19 @@ from supervisor.daemon.strays import Strays
 from supervisor.daemon.watch import Rhythm, Watch
 from supervisor.errors import DeviceFailed
 from supervisor.flow.history import apply
+from supervisor.model.alert import DEFAULT_RULES
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch
 from supervisor.model.effect import Effect, Launch
 from supervisor.model.event import DaemonStarted, PoolSpec
-from supervisor.model.request import Configure
+from supervisor.model.request import Configure, ConfigureAccounts
 from supervisor.model.state import State
+from supervisor.observe.metrics.meters import Meters
 from supervisor.ports import (
     Agents,
     Clearing,
     Collector,
+    Gate,
     Integrator,
     Journal,
     Judge,
@@ -40,7 +46,9 @@ from supervisor.ports import (
     Orders,
     SealedBatch,
     Store,
+    Verifiers,
 )
+from supervisor.ports.review import Reviser
 from supervisor.threads import at_length, in_thread
 
 log = structlog.get_logger()
@@ -49,6 +57,9 @@ log = structlog.get_logger()
 DETACH_SECONDS = 3.0
 #: A checkpoint is kept after so many events, looked at this often.
 CHECKPOINT_EVENTS, CHECKPOINT_LOOK_SECONDS = 2_000, 1.0
+
+
+NO_ACCOUNTS = ConfigureAccounts(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +72,18 @@ class Devices:
     collector: Collector
     judge: Judge
     integrator: Integrator
+    reviser: Reviser
     logs: Logs
     clearing: Clearing
     seal: Callable[[Batch], SealedBatch]
+    #: between the agents of this machine and their model; None: they ask it directly
+    gate: Gate | None = None
     #: run before anything is decided, with the agents whose launch the last daemon had under way
     leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
     #: how a person runs mngr as the daemon does
     mngr: str = "mngr"
+    #: none: all is verified on this machine
+    verifiers: Verifiers | None = None
 
 
 class Daemon:
@@ -77,13 +93,16 @@ class Daemon:
         pools: tuple[PoolSpec, ...],
         *,
         verify_slots: int = 1,
+        accounts: ConfigureAccounts = NO_ACCOUNTS,
         rhythm: Rhythm | None = None,
         observe: bool = False,
+        rules: Rules = lambda: DEFAULT_RULES,
         version: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._devices, self._pools, self._verify_slots = devices, pools, verify_slots
-        self._observe, self._version = observe, version
+        self._accounts = accounts
+        self._observe, self._rules, self._version = observe, rules, version
         self._clock = SteadyClock(clock, is_waiting=self._is_waiting)
         self._rhythm = rhythm or Rhythm()
         self._tasks: TaskGroup
@@ -91,12 +110,14 @@ class Daemon:
         self.ready = anyio.Event()
         self._launching = 0
         self._launched = anyio.Event()
+        self.meters = Meters()
         self.performer = Performer(
             agents=devices.agents,
             orders=devices.orders,
             collector=devices.collector,
             judge=devices.judge,
             integrator=devices.integrator,
+            reviser=devices.reviser,
             logs=devices.logs,
             clearing=devices.clearing,
             tell=lambda event: self.loop.inbox.tell(event),
@@ -126,17 +147,27 @@ class Daemon:
         await in_thread(self._devices.leftovers, launching)
         await self._forget_unsubmitted(state)
         self.loop = Loop(state, self._devices.journal, self._clock, self._perform, self._devices.seal)
+        self.meters.begin(state)
+        self.loop.watch(self.meters.watch)
+        self._look_around()
+        with closing(self.loop.inbox):
+            async with anyio.create_task_group() as self._tasks:
+                self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
+                for forever in self._forever():
+                    self._tasks.start_soon(forever)
+                await self.loop.inbox.ask(Configure(self._pools, self._verify_slots))
+                await self.loop.inbox.ask(self._accounts)
+                self.ready.set()
+                await self._stop.wait()
+                await self._detach()
+                self._tasks.cancel_scope.cancel()
+
+    def _look_around(self) -> None:
+        """What tells the loop of the world: of agents' attention, of strays, of listings and of alerts."""
+        if self._devices.verifiers is not None:
+            self._devices.verifiers.state = lambda: self.loop.state
         self.attention = Attention(
             state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, logs=self._devices.logs
-        )
-        strays = Strays(
-            state=lambda: self.loop.state,
-            tell=self.loop.inbox.tell,
-            clock=self._clock,
-            agents=self._devices.agents,
-            collector=self._devices.collector,
-            sealed=self._devices.journal.sealed_batch,
-            mngr=self._devices.mngr,
         )
         self.watch = Watch(
             state=lambda: self.loop.state,
@@ -145,21 +176,37 @@ class Daemon:
             agents=self._devices.agents,
             collector=self._devices.collector,
             signs=self._devices.signs,
-            strays=strays,
+            strays=self._strays(),
             launching=self.performer.launching,
             rhythm=self._rhythm,
             heard=self.attention.heard,
         )
-        with closing(self.loop.inbox):
-            async with anyio.create_task_group() as self._tasks:
-                self.loop.inbox.tell(DaemonStarted(self._clock(), version=self._version))
-                for forever in self._forever():
-                    self._tasks.start_soon(forever)
-                await self.loop.inbox.ask(Configure(self._pools, self._verify_slots))
-                self.ready.set()
-                await self._stop.wait()
-                await self._detach()
-                self._tasks.cancel_scope.cancel()
+        self._alerting = Alerting(
+            state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, rules=self._rules
+        )
+        self._keeping: Gatekeeping | None = None
+        if (gate := self._devices.gate) is not None:
+            self._keeping = Gatekeeping(
+                state=lambda: self.loop.state, tell=self.loop.inbox.tell, clock=self._clock, gate=gate
+            )
+
+    def _strays(self) -> Strays:
+        return Strays(
+            state=lambda: self.loop.state,
+            tell=self.loop.inbox.tell,
+            clock=self._clock,
+            agents=self._devices.agents,
+            collector=self._devices.collector,
+            sealed=self._devices.journal.sealed_batch,
+            mngr=self._devices.mngr,
+            verifiers=self._devices.verifiers.live if self._devices.verifiers is not None else (),
+        )
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """What is out of reach, and what claims wait for."""
+        verifiers = self._devices.verifiers
+        return {**self.watch.problems, **(verifiers.problems if verifiers is not None else {})}
 
     def _replayed(self) -> State:
         journal = self._devices.journal
@@ -184,10 +231,15 @@ class Daemon:
             watch.files,
             watch.signs,
             watch.listings,
+            watch.hosts.run,
             self.attention.run,
+            self._alerting.alerts,
             self._keep_checkpoints,
+            self._watch_lag,
         ]
         beside += [watch.hints] if self._observe else []
+        beside += [self._keeping.run] if self._keeping is not None else []
+        beside += [self._devices.verifiers.tend] if self._devices.verifiers is not None else []
         return [self.loop.run, *(partial(outlasting, begin.__name__, begin) for begin in beside)]
 
     # --- what is performed
@@ -202,13 +254,14 @@ class Daemon:
 
     async def _launch(self, effect: Launch, doing: Doing) -> None:
         try:
-            await self._performed(effect, doing)
+            await self._performed(effect, self._keeping.before(doing) if self._keeping is not None else doing)
         finally:
             self._launching -= 1
             if not self._launching:
                 self._launched.set()
 
     async def _performed(self, effect: Effect, doing: Doing) -> None:
+        began = time.monotonic()
         try:
             event = await doing()
         except Exception as bug:
@@ -219,8 +272,12 @@ class Daemon:
             # A bug in a device must not take the daemon down in the night: it is one more way to fail.
             log.exception("bug while performing", effect=type(effect).__name__, began=effect.began)
             event = self.performer.failed(effect, f"{type(bug).__name__}: {bug}")
+        self.meters.performed(effect, event, time.monotonic() - began)
         if event is not None:
             self.loop.inbox.tell(event)
+
+    async def _watch_lag(self) -> None:
+        await watch_lag(self.meters.lag.observe)
 
     async def _detach(self) -> None:
         self.loop.is_stopping = True

@@ -6,18 +6,20 @@ Cases, by what their labels say:
   can't be taken, or can't be looked at, they stay;
 - their batch is not known, or the labels make no sense: the state is older than they are, or somebody else's hand was
   at work. Nobody knows what repository they work on, so they are left alone, and a person is told;
+- they are verifiers that no hearing of this daemon uses: put away at once, because all they have is here already;
 - nobody has looked yet since an older state was accepted: all are left alone.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 import structlog
 
 from supervisor.errors import SupervisorError
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from supervisor.ports import (
     ATTEMPT,
@@ -25,6 +27,7 @@ from supervisor.ports import (
     INSTALLATION,
     JOB,
     KEPT,
+    VERIFIER,
     AgentAddress,
     Agents,
     Collector,
@@ -46,9 +49,12 @@ class Strays:
         collector: Collector,
         sealed: Callable[[str], Awaitable[SealedBatch | None]],
         mngr: str = "mngr",
+        verifiers: Collection[str] = (),
     ) -> None:
         self._state, self._tell, self._clock = state, tell, clock
         self._agents, self._collector, self._sealed = agents, collector, sealed
+        #: ids of verifiers that are in use; it changes
+        self._verifiers = verifiers
         #: how a person runs the daemon's mngr
         self._mngr = mngr
         #: those that are left alone, by id: their provider, and what to say of them
@@ -74,6 +80,8 @@ class Strays:
     async def _put_away(self, agent: SeenAgent) -> bool:
         attempt = attempt_of(agent)
         try:
+            if attempt is None and VERIFIER in agent.labels:
+                return await self._put_verifier_away(agent)
             if attempt is None:
                 return self._leave(agent, "its labels do not say what it works on")
             if (batch := await self._batch(attempt.key.batch)) is None:
@@ -88,6 +96,12 @@ class Strays:
             return self._leave(agent, f"its work can't be rescued: {failed.message}")
         self._left.pop(agent.address.agent_id, None)
         self._tell(ev.OrphanDestroyed(self._clock(), agent_id=agent.address.agent_id, agent_name=agent.name))
+        return True
+
+    async def _put_verifier_away(self, agent: SeenAgent) -> bool:
+        if agent.address.agent_id not in self._verifiers:
+            await self._agents.destroy([agent.address])
+            log.info("put a verifier away", agent=agent.name)
         return True
 
     def _leave(self, agent: SeenAgent, why: str) -> bool:

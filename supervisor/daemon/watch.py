@@ -1,11 +1,13 @@
 """What agents do, turned into events: published, vanished, or found again after a restart.
 
-Theory of operation. Four sources, from quick to sure:
+Theory of operation. Five sources, from quick to sure:
 
 - the file system, for local agents: a publication is a file that appears at once, under its final name;
 - signs of life, for local agents: one look at the tmux server tells whose program is gone;
+- other hosts, each of which is asked what is new there, and answers when there is something (`hosts`);
 - `mngr observe`, where it is on: a hint that something changed at a provider;
-- `mngr list`, per provider, every so often and whenever one of the above is suspicious: the judge.
+- `mngr list`, per provider, every so often and whenever one of the above is suspicious: the judge. It costs
+  mngr a look at every agent, so where all hosts answer it is seldom.
 
 Only a listing without problems proves that an agent is gone; a provider that does not answer makes its agents
 unknown. Providers are asked concurrently and no agent waits for another. After a restart the first listing also
@@ -16,8 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
-from anyio import Event, create_task_group, move_on_after, sleep
+from anyio import Event, create_task_group, current_time, move_on_after, sleep
 
+from supervisor.daemon.hosts import Hosts
 from supervisor.daemon.strays import Strays, attempt_of
 from supervisor.errors import DeviceFailed, MngrFailed
 from supervisor.model import event as ev
@@ -26,6 +29,9 @@ from supervisor.model.state import State
 from supervisor.ports import Agents, Collector, Listing, LocalSigns, SeenAgent
 
 log = structlog.get_logger()
+
+#: A provider whose hosts all answer is listed so many times less often.
+SELDOM = 10
 
 _OVER = frozenset({"done", "stopped"})
 
@@ -71,6 +77,7 @@ class Watch:
         #: attempts that this daemon is launching right now
         self._launching = launching
         self._rhythm, self._heard = rhythm, heard
+        self.hosts = Hosts(live=self._live, collector=collector, published=self._published, suspect=self.suspect)
         self._providers: dict[str, Suspicion] = {}
         #: publications that were told and not yet written down
         self._told: set[AttemptKey] = set()
@@ -144,8 +151,19 @@ class Watch:
             if not suspicion.settled or any(a.provider == provider for a in self._state().attempts.values()):
                 suspicion.settled = await self.reconcile(provider)
             self.rounds += 1
-            await sleep(self._rhythm.listing_at_most)
-            with move_on_after(self._rhythm.listing - self._rhythm.listing_at_most):
+            await self._until_next(provider, suspicion)
+
+    async def _until_next(self, provider: str, suspicion: Suspicion) -> None:
+        """Asked again each moment how long that is: a host may fall silent meanwhile."""
+        listed, look = current_time(), self._rhythm.listing_at_most
+        await sleep(look)
+        while not suspicion.wanted.is_set():
+            seldom = SELDOM if suspicion.settled and self.hosts.answer_for(provider) else 1
+            left = listed + self._rhythm.listing * seldom - current_time()
+            if left <= 0:
+                break
+            self.rounds += 1
+            with move_on_after(min(left, look)):
                 await suspicion.wanted.wait()
 
     async def reconcile(self, provider: str) -> bool:

@@ -23,7 +23,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
 from supervisor.tasks import Promise
-from supervisor.verification.trials.trial import Trials
+from supervisor.verification.trials.asking import AnyTrials
 
 SHORT = 12
 #: so long one answer waits for the end
@@ -31,10 +31,10 @@ ANSWER_SECONDS = 2.0
 
 
 class Elsewhere:
-    def __init__(self, layout: Layout, tasks: TaskGroup) -> None:
+    def __init__(self, layout: Layout, tasks: TaskGroup, trials: AnyTrials) -> None:
         """`tasks`: in which branches are made, while nobody waits for them."""
         self._store, self._layout = GitStore(layout.state_dir), layout
-        self._prover = Prover(Trials(self._store, layout.state_dir))
+        self._prover = Prover(trials)
         self._tasks = tasks
         self._making: dict[tuple[str, str], Promise[Integration]] = {}
 

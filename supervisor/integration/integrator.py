@@ -31,14 +31,14 @@ from supervisor.model.batch import Batch
 from supervisor.model.ledger import HELD_BACK, MOVED, ON_BRANCH, Fate
 from supervisor.ports import Integration, Integrator, Judgement
 from supervisor.threads import in_thread
-from supervisor.verification.trials.trial import Trials
+from supervisor.verification.trials.asking import AnyTrials
 
 #: so many patches of conflicts are shown
 MOST_PATCHES = 50
 
 
 class BranchIntegrator:
-    def __init__(self, store: GitStore, layout: Layout, trials: Trials) -> None:
+    def __init__(self, store: GitStore, layout: Layout, trials: AnyTrials) -> None:
         self._store, self._layout, self._prover = store, layout, Prover(trials)
         self._machine = MachinePass(store, layout, self._prover)
         self._asking = Asking(store, layout)
@@ -59,7 +59,7 @@ class BranchIntegrator:
         await self._keep(batch, number, taken.done)
         proved = await steps.read("proved", tuple[str, ...]) or ()
         notes = (*taken.notes, *proved, *await self._reverts(batch, taken.done))
-        repo, start, head = Path(batch.repo), batch.submitted_from, taken.done.head
+        repo, start, head = Path(batch.repo), batch.origin.branch, taken.done.head
         if moved := await self._store.moved(repo, start, batch.base, head=head):
             notes = (f"{MOVED} {moved}", *notes)
         ledger = {**unmerged(batch), **taken.done.jobs}

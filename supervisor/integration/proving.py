@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from supervisor.model.batch import Batch
 from supervisor.model.node import cases_of, file_of
+from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.runs import Run
-from supervisor.verification.trials.trial import Trial, Trials, Unready
 
 #: so many tests that failed with the others are tried by themselves
 MOST_ALONE = 20
@@ -28,7 +28,7 @@ MOST_BROKEN = 100
 
 
 class Suites:
-    def __init__(self, trials: Trials, batch: Batch, start: str) -> None:
+    def __init__(self, trials: AnyTrials, batch: Batch, start: str) -> None:
         self._trials, self._batch, self.start = trials, batch, start
         self._before: dict[tuple[str, ...], Mapping[str, str]] = {}
         #: tests beside the batch's that were seen to fail on some branch and to pass at the start
@@ -40,7 +40,7 @@ class Suites:
         return tuple(self._notes)
 
     async def broken_on(
-        self, trial: Trial, suite: tuple[str, ...], tests: Sequence[str]
+        self, trial: Place, suite: tuple[str, ...], tests: Sequence[str]
     ) -> tuple[list[str], list[str]]:
         """What of the suite is broken there, and which of the tests it says nothing good of."""
         run = await self._run(trial, suite)
@@ -71,7 +71,7 @@ class Suites:
                 self._before[suite] = {}
         return [node for node, result in self._before[suite].items() if result == "passed"]
 
-    async def _run(self, trial: Trial, suite: tuple[str, ...]) -> Run:
+    async def _run(self, trial: Place, suite: tuple[str, ...]) -> Run:
         profile = self._batch.profile
         return await trial.run(
             *suite, times=max(1, round(profile.branch_tests_seconds / profile.test_timeout_seconds))
@@ -114,7 +114,7 @@ class Proof[T: Hashable]:
 
 
 class Prover:
-    def __init__(self, trials: Trials) -> None:
+    def __init__(self, trials: AnyTrials) -> None:
         self._trials = trials
 
     async def proved[T: Hashable](
@@ -147,7 +147,7 @@ class Prover:
 class _Asked:
     """The tests of one proof."""
 
-    def __init__(self, trials: Trials, batch: Batch, start: str) -> None:
+    def __init__(self, trials: AnyTrials, batch: Batch, start: str) -> None:
         self._trials, self._batch = trials, batch
         self.suites = Suites(trials, batch, start)
 
@@ -167,7 +167,7 @@ class _Asked:
         except Unready as unready:
             return dict.fromkeys([*tests, *beside], str(unready))
 
-    async def _failing(self, trial: Trial, tests: Sequence[str]) -> Failures:
+    async def _failing(self, trial: Place, tests: Sequence[str]) -> Failures:
         if not tests:
             return {}
         together = await trial.run(*tests, times=self._batch.cases_in(tests))

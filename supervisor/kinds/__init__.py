@@ -9,8 +9,9 @@ from supervisor.kinds.command import Command
 from supervisor.kinds.kind import Kind, Start, Transcript
 from supervisor.kinds.opencode import OpenCode
 from supervisor.kinds.rehearsal import Rehearsal
+from supervisor.model.profile import Profile
 
-__all__ = ["KINDS", "Kind", "Start", "Transcript", "kind_of", "who_writes"]
+__all__ = ["KINDS", "Kind", "Start", "Transcript", "kind_of", "unwalled", "who_writes"]
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -27,6 +28,17 @@ KINDS: Mapping[str, Kind] = {
 def kind_of(agent: str) -> Kind:
     """The kind of a profile's agent type; an mngr type that is not known here gets the defaults of `Kind`."""
     return KINDS.get(agent) or Kind(agent)
+
+
+def unwalled(profile: Profile) -> str:
+    """Why agents of this profile can't have the walls that it wants, on any machine; "" if they can."""
+    if profile.agent_walls == "off":
+        return ""
+    if not kind_of(profile.agent).has_walls:
+        return f"agents of the kind {profile.agent} can't have walls yet"
+    if profile.transfer != "git-mirror":
+        return f'with transfer = "{profile.transfer}" its agents share a repository'
+    return ""
 
 
 def who_writes(folder: Path, known: Collection[str] = ()) -> tuple[Kind, Transcript] | None:

@@ -10,13 +10,16 @@ message is counted twice.
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from supervisor.kinds.kind import ACTIVE, Doubt, Kind, Login, Program, Start, Transcript
-from supervisor.model.batch import Profile
+from supervisor.kinds.kind import ACTIVE, Detour, Doubt, Kind, Login, Program, Start, Transcript
+from supervisor.model.profile import Profile
 from supervisor.model.usage import Usage
+from supervisor.ports import AgentOrder
 from supervisor.transcripts.entries import (
     Counted,
     Json,
@@ -30,8 +33,11 @@ from supervisor.transcripts.entries import (
     tokens_of,
 )
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase
 from supervisor.transcripts.tail import lines_of
 
+#: the model of what claude writes itself, in place of an answer
+SYNTHETIC = "<synthetic>"
 #: Cannot collide with an event source: `logs` below `events` is reserved by mngr.
 OWN, CONVERTED = "logs/claude_transcript", "claude/common_transcript"
 RAW = f"{OWN}/events.jsonl"
@@ -52,6 +58,16 @@ UNATTENDED = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
 }
+#: logins that take precedence over a key, and providers that are not asked by way of ANTHROPIC_BASE_URL
+OTHER_WAYS = frozenset(
+    {
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+        "CLAUDE_CODE_USE_FOUNDRY",
+    }
+)
 #: At its start claude asks whether to use the API key of its environment, unless its configuration has approved the
 #: end of that key. mngr approves only keys on its command line, where no secret belongs.
 APPROVE_KEY = r"""config=${CLAUDE_CONFIG_DIR:-}/.claude.json end=$(printf %s "${ANTHROPIC_API_KEY:-}" | tail -c 20)
@@ -61,11 +77,21 @@ case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
 fi ;; esac"""
 
 
+#: What mngr runs beside claude (it assembles transcripts) works on claude's files, so it runs inside of the walls,
+#: too. It asks tmux whether the agent's session is there; inside, it is as long as anything is.
+TASKS, ALONE = "commands/claude_background_tasks.sh", "commands/alone"
+ENCLOSE_TASKS = f"""cd "$MNGR_AGENT_STATE_DIR" && mkdir -p {ALONE} && mv {TASKS} {ALONE}/tasks &&
+printf '#!/bin/sh\n' >{TASKS} && printf '#!/bin/sh\necho agent\n' >{ALONE}/tmux && chmod 755 {TASKS} {ALONE}/tmux"""
+START_BOTH = f"""alone=$MNGR_AGENT_STATE_DIR/{ALONE}
+PATH=$alone:$PATH bash "$alone/tasks" agent >/dev/null 2>&1 &
+exec claude "$@\""""
+
+
 class Lines(Reading):
     """Reads the lines of claude's own transcript; does not count tokens."""
 
-    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
-        super().__init__(attempt, source, redactor)
+    def __init__(self, attempt: int, source: str, redactor: Redactor, phrases: tuple[Phrase, ...] = PHRASES) -> None:
+        super().__init__(attempt, source, redactor, phrases)
         self._calls: dict[str, str] = {}
 
     def _told(self, told: Json) -> Iterator[Told]:
@@ -73,9 +99,18 @@ class Lines(Reading):
         message = dict_of(told.get("message"))
         match told.get("type"):
             case "assistant":
+                self._served(told, message)
                 yield from self._answer(message)
             case "user":
                 yield from self._given(told, message.get("content"))
+
+    def _served(self, told: Json, message: Json) -> None:
+        """claude writes an error in place of an answer, with its name and status; an older one only its text."""
+        if told.get("isApiErrorMessage") is True or text_of(message.get("model")) == SYNTHETIC:
+            said = "\n".join(map(_text, _blocks(message.get("content"))))
+            self.refused(said, status=told.get("apiErrorStatus"), name=text_of(told.get("error")))
+        else:
+            self.answered()
 
     def _answer(self, message: Json) -> Iterator[Told]:
         model = self.name(message.get("model"))
@@ -156,9 +191,10 @@ def _tokens(message: dict[str, Any]) -> Usage:
     usage, model = dict_of(message.get("usage")), text_of(message.get("model"))
     return Usage(
         input=tokens_of(usage, "input_tokens", "cache_creation_input_tokens"),
+        written=tokens_of(usage, "cache_creation_input_tokens"),
         output=tokens_of(usage, "output_tokens"),
         cached=tokens_of(usage, "cache_read_input_tokens"),
-        model="" if model == "<synthetic>" else model[:200],
+        model="" if model == SYNTHETIC else model[:200],
     )
 
 
@@ -166,6 +202,8 @@ class Claude(Kind):
     args = (SKIPS,)
     executable, plugin = "claude", "imbue-mngr-claude"
     hosts = ("api.anthropic.com",)
+    apis = ("anthropic",)
+    has_walls = True
     login = Login(
         frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
         ".claude/.credentials.json",
@@ -185,6 +223,18 @@ class Claude(Kind):
         containers, so they count as one."""
         is_root = provider != "local" or os.geteuid() == 0
         return {**UNATTENDED, **({"IS_SANDBOX": "1"} if is_root else {})}
+
+    def detour(self, url: str, key: str, env: Mapping[str, str]) -> Detour:
+        return replace(super().detour(url, key, env), without=OTHER_WAYS)
+
+    def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
+        """Of the user's claude it gets copies, because links would lead out of the walls."""
+        settings = {
+            "agent_types.claude.command": shlex.join((*keeper, "sh", "-c", START_BOTH, "claude")),
+            "agent_types.claude.symlink_user_resources": "false",
+        }
+        provision = (*order.provision, f"( {ENCLOSE_TASKS} )")
+        return replace(order, settings={**order.settings, **settings}, provision=provision)
 
     def counted(self, folder: Path) -> list[Counted]:
         return counted(folder)

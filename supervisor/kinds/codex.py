@@ -13,26 +13,29 @@ of every response, so those of sessions without a rollout are counted from there
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from supervisor.kinds.kind import Kind, Login, Program, Start, Transcript
+from supervisor.kinds.kind import Detour, Kind, Login, Program, Start, Transcript
+from supervisor.model.hindrance import Hindrance
+from supervisor.model.share import MOST_MINUTES, WindowShare
 from supervisor.model.usage import Usage
 from supervisor.transcripts.entries import (
     Counted,
     Json,
-    Problem,
     Reading,
     Told,
     dict_of,
     json_of,
     list_of,
-    refusal_of,
+    number_of,
     shown,
     text_of,
     tokens_of,
 )
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase
 from supervisor.transcripts.tail import end_of, lines_of
 
 OWN, CONVERTED = "logs/codex_transcript", "codex/common_transcript"
@@ -41,6 +44,12 @@ HOME = "plugin/codex/home"
 SESSIONS = f"{HOME}/sessions"
 MOST_ROLLOUTS = 200
 MOST_CALLS = 1000
+#: of a window that is used up
+ALL_PERCENT = 100
+#: the limit of the account, beside those of single models
+OF_ALL_MODELS = (None, "codex")
+#: that are remembered of an account
+MOST_WINDOWS = 4
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
 #: how texts begin that codex inserts before the first user message
@@ -69,10 +78,12 @@ fi"""
 class Lines(Reading):
     """Reads the lines of a rollout."""
 
-    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
-        super().__init__(attempt, source, redactor)
+    def __init__(self, attempt: int, source: str, redactor: Redactor, phrases: tuple[Phrase, ...] = PHRASES) -> None:
+        super().__init__(attempt, source, redactor, phrases)
         self._model, self._calls = "", dict[str, str]()
         self._has_failed = False
+        #: when the last of its windows that are used up is granted again; 0: none is, as far as is known
+        self._resets_at = 0.0
 
     def _told(self, told: Json) -> Iterator[Told]:
         """Cases: the model; messages, calls and results; token usage; the start and end of a turn."""
@@ -105,7 +116,7 @@ class Lines(Reading):
 
     def _message(self, role: str, text: str) -> Iterator[Told]:
         if role == "assistant" and text:
-            self.says_no("")
+            self.answered()
             yield "say", text, {"by": "agent", "model": self._model} if self._model else {"by": "agent"}
         elif role == "user" and not text.lstrip().startswith(INJECTED):
             yield "say", text, {"by": "user"}
@@ -120,11 +131,38 @@ class Lines(Reading):
             case "task_complete":
                 error = dict_of(event.get("error"))
                 if text := text_of(error.get("message")):
-                    self.says_no(_refusal(error.get("codex_error_info"), text), text)
+                    self._refused(error.get("codex_error_info"), text)
                     self.counted.append(Counted(f"turn {self.name(event.get('turn_id'))}", Usage(errors=1)))
                     yield "say", text, {"by": "system"}
+            case "token_count":
+                self._windows(dict_of(event.get("rate_limits")))
             case "turn_aborted":
                 yield "event", f"turn aborted: {shown(event.get('reason'))}", {"type": "turn_aborted"}
+
+    def _refused(self, info: object, text: str) -> None:
+        """Cases: the error has a name; a status of the provider; only a text. What is said of its windows tells when
+        one that is used up is granted again."""
+        name = info if isinstance(info, str) else ""
+        statuses = (dict_of(each).get("http_status_code") for each in dict_of(info).values())
+        self.refused(text, status=next((status for status in statuses if status is not None), None), name=name)
+        if self.word is not None and self.word.problem == Hindrance.WINDOW and not self.word.until:
+            self.word = replace(self.word, until=self._resets_at)
+
+    def _windows(self, limits: Json) -> None:
+        for window in (dict_of(limits.get("primary")), dict_of(limits.get("secondary"))):
+            used, minutes, at, left = (
+                number_of(window.get(key))
+                for key in ("used_percent", "window_minutes", "resets_at", "resets_in_seconds")
+            )
+            ends = at if at is not None else self._now + left if left is not None else 0.0
+            if used is not None and used >= ALL_PERCENT:
+                self._resets_at = max(self._resets_at, ends)
+            if used is not None and minutes and ends and limits.get("limit_id") in OF_ALL_MODELS:
+                self._uses(int(minutes), used / ALL_PERCENT, ends)
+
+    def _uses(self, minutes: int, used: float, resets_at: float) -> None:
+        if 0 < minutes <= MOST_MINUTES and (minutes in self.windows or len(self.windows) < MOST_WINDOWS):
+            self.windows[minutes] = WindowShare(minutes, used, resets_at, self._now)
 
     def _remember(self, call: str, tool: str) -> None:
         if len(self._calls) >= MOST_CALLS:
@@ -136,17 +174,6 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(text for each in list_of(content) if (text := text_of(dict_of(each).get("text"))))
-
-
-def _refusal(info: object, text: str) -> Problem:
-    """Cases: a limit of the account; a status of the provider; anything else, by its text."""
-    match info:
-        case "usage_limit_exceeded" | "rate_limit_exceeded":
-            return refusal_of(429, text)
-        case "unauthorized":
-            return refusal_of(401, text)
-    statuses = (dict_of(each).get("http_status_code") for each in dict_of(info).values())
-    return refusal_of(next((status for status in statuses if status is not None), None), text)
 
 
 def usage_of(record: Json, model: str = "") -> Usage:
@@ -214,6 +241,7 @@ class Codex(Kind):
     args = SKIPS
     executable, plugin = "codex", "imbue-mngr-codex"
     hosts = ("api.openai.com", "chatgpt.com", "auth.openai.com")
+    apis = ("openai",)
     login = Login(frozenset({"OPENAI_API_KEY"}), ".codex/auth.json", "codex login")
     transcript = Transcript(OWN, CONVERTED, Lines)
     dialog = re.compile(r"\benter to confirm\b|\besc to cancel\b", re.IGNORECASE)
@@ -221,6 +249,12 @@ class Codex(Kind):
 
     def program(self, start: Start) -> Program:
         return Program(self.name, (*UNATTENDED, *start.profile.agent_args), provision=(LOG_IN,))
+
+    def detour(self, url: str, key: str, env: Mapping[str, str]) -> Detour:
+        """It takes an address only from its own configuration, and a key only by a login (`LOG_IN`)."""
+        table = f'{{name = "gate", base_url = "{url}/v1", wire_api = "responses", requires_openai_auth = true}}'
+        args = ("-c", 'model_provider="gate"', "-c", f"model_providers.gate={table}")
+        return Detour({"OPENAI_API_KEY": key}, args, frozenset({"CODEX_API_KEY", "OPENAI_BASE_URL"}))
 
     def counted(self, folder: Path) -> list[Counted]:
         return counted(folder)

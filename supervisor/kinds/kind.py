@@ -1,18 +1,20 @@
 """The interface of a kind of agent, with the defaults for an unknown kind.
 
 A kind is one module in this folder: a subclass that overrides what differs, and an entry in `KINDS`. The rest of the
-daemon names no kind and uses this interface: how an agent is launched and logs in (`program`, `environment`,
-`login`), its first message (`first_words`), how to deny its questions (`refusal`), how to read its lines, tokens and
-hindrances (`transcript`, `counted`), its current state (`is_amid_turn`, `asks`, `dialog`), and what `doctor` checks.
+daemon names no kind and uses this interface: how an agent is launched, gets walls and logs in (`program`, `walled`,
+`environment`, `login`), its first message (`first_words`), how to deny its questions (`refusal`), how to read its
+lines, tokens and hindrances (`transcript`, `counted`), its current state (`is_amid_turn`, `asks`, `dialog`), and what
+`doctor` checks.
 Whether messages are sent to it at all is decided in the pure core (`model.batch.PROGRAMS`).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from supervisor.model.batch import Profile, Role
+from supervisor.model.profile import Profile, Role
+from supervisor.ports import AgentOrder
 from supervisor.transcripts.entries import Counted, Reading
 from supervisor.transcripts.tail import EVENTS
 
@@ -20,6 +22,11 @@ from supervisor.transcripts.tail import EVENTS
 FIRST_WORDS = 'Read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
 #: Marker files that mngr's plugins keep in an agent's state directory: a turn is in progress; it asks for permission.
 ACTIVE, ASKS = "active", "permissions_waiting"
+#: The variables that programs of each API read, by the gate's address and a key.
+DETOURS: Mapping[str, Callable[[str, str], dict[str, str]]] = {
+    "anthropic": lambda url, key: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key},
+    "openai": lambda url, key: {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": key},
+}
 #: Denies whatever an agent asks for on its screen, by Escape. claude removes its marker file after any other answer,
 #: but not after Escape, and mngr sends no message while it exists; so it is removed here.
 ESCAPE = (
@@ -54,6 +61,16 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     #: settings of mngr, for this agent alone
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """What brings an agent to ask the gate instead of its provider."""
+
+    env: Mapping[str, str]
+    args: tuple[str, ...] = ()
+    #: variables that would lead past the gate
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +122,18 @@ class Kind:
     plugin: str = ""
     #: the hosts of its model's API, which a firewall must allow
     hosts: tuple[str, ...] = ()
+    #: the APIs by which it asks its model, of those that the gate knows; (): it can't be led through the gate
+    apis: tuple[str, ...] = ()
     login: Login | None = None
     transcript: Transcript | None = None
     #: matches the last line of its screen while a dialog is open
     dialog: re.Pattern[str] | None = None
     #: a shell command, run on its host, that denies what it asks for
     refusal: str = ESCAPE
+    #: whether an agent of this machine can have walls around it, see `walled`
+    has_walls: bool = False
+    #: what it reads of this machine inside of them, beside its program
+    reads: tuple[Path, ...] = ()
     #: files below its state directory that change while it works: signs of activity
     signs: tuple[str, ...] = (ACTIVE,)
 
@@ -123,6 +146,15 @@ class Kind:
     def environment(self, provider: str) -> Mapping[str, str]:
         """Its default environment, also used for verification; a profile's `env` overrides it."""
         return {}
+
+    def detour(self, url: str, key: str, env: Mapping[str, str]) -> Detour:
+        """Through the gate at `url`, with a key of its own; `env`: its profile's. Only for a kind with `apis`."""
+        return Detour({name: value for api in self.apis for name, value in DETOURS[api](url, key).items()})
+
+    def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
+        """With walls around the agent; `keeper` starts a program inside of them. Only for a kind that `has_walls`.
+        Whatever of mngr's runs for the agent outside of them must not work on what the agent writes."""
+        raise NotImplementedError
 
     def counted(self, folder: Path) -> list[Counted]:
         """The usage of a stopped agent, from files that are not followed while it runs."""

@@ -8,33 +8,42 @@ and the tokens of a response are counted when it has finished, by the id of that
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from supervisor.kinds.kind import ACTIVE, Kind, Login, Program, Start, Transcript
+import msgspec
+
+from supervisor.kinds.kind import ACTIVE, Detour, Kind, Login, Program, Start, Transcript
 from supervisor.model.usage import Usage
+from supervisor.ports import AgentOrder
 from supervisor.transcripts.entries import (
     Counted,
     Json,
     Reading,
     Told,
     dict_of,
-    refusal_of,
+    json_of,
     shown,
     text_of,
     tokens_of,
 )
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase
 from supervisor.transcripts.tail import end_of
 
 OWN, CONVERTED = "logs/opencode_transcript", "opencode/common_transcript"
 RAW = f"{OWN}/events.jsonl"
 CONFIG = "plugin/opencode/config"
+#: configuration in a variable
+CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
 #: A user's message, which is repeated with a summary once it is answered; and the model's.
 TOLD = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"user")(?![^\n]*"summary":)', re.MULTILINE)
 ANSWERS = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"assistant")', re.MULTILINE)
 #: The limit of running calls, and of failed turns, that are remembered.
 MOST_REMEMBERED = 1000
+#: of a number of seconds that is believed
+MOST_DIGITS = 8
 #: An unattended agent does not update itself, and connects only to its model.
 UNATTENDED = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -54,8 +63,8 @@ printf '{{"agent": {{"title": {{"disable": true}}}}, "share": "disabled"}}' >"$c
 class Lines(Reading):
     """Reads the events of messages."""
 
-    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
-        super().__init__(attempt, source, redactor)
+    def __init__(self, attempt: int, source: str, redactor: Redactor, phrases: tuple[Phrase, ...] = PHRASES) -> None:
+        super().__init__(attempt, source, redactor, phrases)
         self._seen: dict[str, None] = {}
         self._model = ""
 
@@ -85,12 +94,15 @@ class Lines(Reading):
         if "completed" not in dict_of(info.get("time")):
             return
         if not error:
-            self.says_no("")
+            self.answered()
         elif error.get("name") != "MessageAbortedError" and self._is_new(f"error {id_}"):
             data = dict_of(error.get("data"))
             text = text_of(data.get("message")) or text_of(error.get("name"))
             status = 401 if error.get("name") == "ProviderAuthError" else data.get("statusCode")
-            self.says_no(refusal_of(status, f"{text} {text_of(data.get('responseBody'))}"), text)
+            wait = dict_of(data.get("responseHeaders")).get("retry-after")
+            seconds = float(wait) if isinstance(wait, str) and wait.isdecimal() and len(wait) < MOST_DIGITS else 0.0
+            said = f"{text} {text_of(data.get('responseBody'))}"
+            self.refused(said, status=status, retry_after=seconds)
             self.counted.append(Counted(f"error {id_}", Usage(errors=1)))
             yield "say", text, {"by": "system"}
 
@@ -135,6 +147,7 @@ def usage_of(tokens: Json, model: str) -> Usage:
     cache = dict_of(tokens.get("cache"))
     return Usage(
         input=tokens_of(tokens, "input") + tokens_of(cache, "write"),
+        written=tokens_of(cache, "write"),
         output=tokens_of(tokens, "output", "reasoning"),
         cached=tokens_of(cache, "read"),
         model=model,
@@ -150,12 +163,19 @@ class OpenCode(Kind):
         ".local/share/opencode/auth.json",
         "opencode auth login",
     )
+    apis = ("anthropic", "openai")
+    has_walls = True
     transcript = Transcript(OWN, CONVERTED, Lines)
     signs = (RAW, ACTIVE)
 
     def program(self, start: Start) -> Program:
         env = self.environment(start.provider)
         return Program(self.name, start.profile.agent_args, provision=(PREPARE,), env=env, settings=SETTINGS)
+
+    def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
+        """Its server and its screen each: they speak by a port of this machine. mngr splits the command at blanks."""
+        command = {"agent_types.opencode.command": " ".join((*keeper, self.executable))}
+        return replace(order, settings={**order.settings, **command})
 
     def is_amid_turn(self, folder: Path) -> bool:
         """Its marker file appears only when it calls its model, which may be a while after it got a message."""
@@ -164,6 +184,16 @@ class OpenCode(Kind):
         end, _ = end_of(folder / RAW)
         words = [match.end() for match in TOLD.finditer(end)]
         return bool(words) and ANSWERS.search(end, words[-1]) is None
+
+    def detour(self, url: str, key: str, env: Mapping[str, str]) -> Detour:
+        """Its own configuration takes precedence over variables: so the address is put into that."""
+        config = json_of(env.get(CONFIG_CONTENT, "{}").encode(errors="replace")) or {}
+        providers = dict_of(config.get("provider"))
+        for name in self.apis:
+            options = {**dict_of(dict_of(providers.get(name)).get("options")), "baseURL": f"{url}/v1", "apiKey": key}
+            providers[name] = {**dict_of(providers.get(name)), "options": options}
+        content = msgspec.json.encode({**config, "provider": providers}).decode()
+        return Detour({"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key, CONFIG_CONTENT: content})
 
     def environment(self, provider: str) -> Mapping[str, str]:
         return UNATTENDED

@@ -1,11 +1,13 @@
 """`rehearsal`: our own agent without a model. For mngr it is a command; it accepts messages like a coding agent."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 from supervisor.kinds.kind import Kind, Program, Start
-from supervisor.model.batch import Role
+from supervisor.model.profile import Role
+from supervisor.ports import AgentOrder
 
 #: Its program for each role, and the program's data.
 PROGRAMS: Mapping[Role, tuple[str, str]] = {
@@ -20,6 +22,8 @@ KNOWLEDGE = AGENTS.parent / "rehearsal"
 class Rehearsal(Kind):
     #: needs no first message: it finds its task by itself
     first_words = ""
+    has_walls = True
+    reads = (AGENTS, KNOWLEDGE)
 
     def program(self, start: Start) -> Program:
         program, knowledge = PROGRAMS[start.role]
@@ -33,3 +37,6 @@ class Rehearsal(Kind):
         }
         copies = " ".join(f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in carried)
         return Program("command", (f".git/{program}", *args), carried, (f"cp {copies} .git/",))
+
+    def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
+        return replace(order, args=(*keeper, *order.args))

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from supervisor.adapters.layout import PUBLISH
-from supervisor.model.batch import Batch, Profile, Role
+from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR
+from supervisor.model.profile import Profile, Role
 
 #: the pytest plugin that reports to the daemon
 REPORTER = "supervisor_reports"

@@ -16,8 +16,10 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, Str
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from supervisor.errors import Misconfigured
+from supervisor.launch.at_base import UNKNOWN, AtBase
 from supervisor.model.attempt import Attempt
-from supervisor.model.batch import Batch, Role
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Role
 
 SHIPPED = Path(str(files("supervisor.agents"))) / "prompts"
 _PREFIX = "shipped"
@@ -59,7 +61,9 @@ def _environment(folder: str) -> _Environment:
     return templates
 
 
-def values_of(batch: Batch, attempt: Attempt, run: str) -> dict[str, Any]:
+def values_of(
+    batch: Batch, attempt: Attempt, run: str, at_base: AtBase = UNKNOWN, *, has_earlier_work: bool = False
+) -> dict[str, Any]:
     """The variables of a template."""
     profile, cases = batch.profile, batch.cases_of(attempt.key.job)
     return {
@@ -73,6 +77,9 @@ def values_of(batch: Batch, attempt: Attempt, run: str) -> dict[str, Any]:
         "test_seconds": f"{profile.test_timeout_seconds * cases:g}",
         "job_minutes": f"{batch.seconds_of(attempt.key.job) / 60:.0f}",
         "verify_runs": max(1, profile.verify_runs),
+        "at_base": at_base.result,
+        "at_base_message": at_base.message,
+        "earlier_work": has_earlier_work,
         "allow": profile.allow_paths,
         "deny": profile.deny_paths,
     }

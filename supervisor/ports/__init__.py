@@ -7,6 +7,8 @@ from supervisor.ports.agents import (
     JOB,
     KEPT,
     UNSAVED,
+    VERIFIER,
+    WALLS,
     AgentAddress,
     AgentOrder,
     Agents,
@@ -19,9 +21,22 @@ from supervisor.ports.agents import (
     Place,
     SeenAgent,
 )
-from supervisor.ports.keeping import Cleared, Clearing, Journal, Record, RepoFacts, SealedBatch, Store
+from supervisor.ports.gate import Gate
+from supervisor.ports.keeping import Cleared, Clearing, Commit, Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
-from supervisor.ports.work import Collection, Collector, Integration, Integrator, Judge, Judgement, Orders, PutBack
+from supervisor.ports.work import (
+    Collection,
+    Collector,
+    Integration,
+    Integrator,
+    Judge,
+    Judgement,
+    Orders,
+    Picture,
+    PutBack,
+    Sign,
+    Verifiers,
+)
 
 __all__ = [
     "ATTEMPT",
@@ -30,6 +45,8 @@ __all__ = [
     "JOB",
     "KEPT",
     "UNSAVED",
+    "VERIFIER",
+    "WALLS",
     "AgentAddress",
     "AgentOrder",
     "AgentState",
@@ -38,7 +55,9 @@ __all__ = [
     "Clearing",
     "Collection",
     "Collector",
+    "Commit",
     "ExecResult",
+    "Gate",
     "Integration",
     "Integrator",
     "Journal",
@@ -51,6 +70,7 @@ __all__ = [
     "MngrFacts",
     "MngrReason",
     "Orders",
+    "Picture",
     "Place",
     "PutBack",
     "Record",
@@ -58,5 +78,7 @@ __all__ = [
     "SealedBatch",
     "SeenAgent",
     "Sight",
+    "Sign",
     "Store",
+    "Verifiers",
 ]

@@ -21,7 +21,11 @@ type MngrReason = Literal[
 ]
 
 #: The labels of every agent, by which an installation recognizes its own agents.
+#: in the environment of an agent with walls: the words that start a program inside of them
+WALLS = "SUPERVISOR_WALLS"
 INSTALLATION, BATCH, JOB, ATTEMPT = "supervisor", "supervisor_batch", "supervisor_job", "supervisor_attempt"
+#: The label of verifiers, instead of those of a job: the batch that they verify.
+VERIFIER = "supervisor_verifier"
 #: The label of agents that were stopped and kept for a person to look at.
 KEPT = "supervisor_kept"
 #: The value of that label if the agent has the only copy of its work.
@@ -146,7 +150,17 @@ class Agents(Protocol):
 
     async def message(self, address: AgentAddress, text: str) -> None: ...
 
-    async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult: ...
+    async def exec(
+        self,
+        address: AgentAddress,
+        command: str,
+        *,
+        timeout: float | None = None,
+        is_long: bool = False,
+        is_waiting: bool = False,
+    ) -> ExecResult:
+        """`is_long`: it may take minutes, and must hold up nothing else. `is_waiting`: it does so without work."""
+        ...
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
         """Copy one file, or the content of a directory if `remote` ends in a slash."""

@@ -91,6 +91,18 @@ class RepoFacts(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit with what it changes; all of it is hostile."""
+
+    sha: str
+    subject: str
+    body: str
+    patch: str
+    #: the patch goes on
+    is_cut: bool = False
+
+
 class Store(Protocol):
     """The daemon's own copies of repositories. A person's repository is only read, except by `hand_over`."""
 
@@ -106,6 +118,14 @@ class Store(Protocol):
 
     async def resolve(self, repo: Path, rev: str) -> str:
         """Resolve a revision in a person's repository to a commit. Raises GitFailed."""
+        ...
+
+    async def commits(self, repo: Path, base: str, head: str) -> list[Commit]:
+        """The commits between two that are kept for `repo`, oldest first. Raises GitFailed."""
+        ...
+
+    async def titles(self, repo: Path, base: str, head: str) -> list[tuple[str, str]]:
+        """The ids and subjects of the commits between two that are kept for `repo`, oldest first; as `commits`."""
         ...
 
     async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:

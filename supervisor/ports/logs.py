@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from supervisor.model.attempt import Attempt, AttemptKey
+from supervisor.model.share import WindowShare
 from supervisor.model.usage import NOTHING, Usage
 
 
@@ -19,9 +20,15 @@ class Sight:
     #: it asks for permission
     asks: bool | None = None
     usage: Usage = NOTHING
-    #: why its model's provider refuses to serve it now: "limit", "overload", "login" or "credit"; "": it does not
+    #: why its model's provider refuses to serve it now (`Hindrance`); "": it does not
     problem: str = ""
     detail: str = ""
+    #: of that: when it serves again (0: unknown), for which models it does not ("": all), and when it said so
+    until: float = 0.0
+    model: str = ""
+    refused_at: float = 0.0
+    #: what its provider told of the windows of its account, several times of one at times
+    windows: tuple[WindowShare, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""Offering a batch's branch to people for review."""
+"""Offering a batch's branch to people for review, and revising it by what they say."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from supervisor.model.batch import Batch
+from supervisor.model.review import Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +22,23 @@ class PullRequests(Protocol):
 
         Idempotent: a second call finds the existing one. It may be slow, and never raises: `problems` says what
         went wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """What became of each reversal: the fields of `RevisionEnded`."""
+
+    reverted: Mapping[str, str] = field(default_factory=dict)
+    restored: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Reviser(Protocol):
+    async def revise(self, review: Review) -> Revised:
+        """Do what is due of a review by new commits on top of its branch, wherever that is by now.
+
+        Idempotent: what the branch has lost or got back already needs no commit. Raises DeviceFailed if it may be
+        possible later; what is not, `problems` and `notes` say."""
         ...

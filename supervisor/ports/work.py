@@ -1,13 +1,15 @@
 """The stages of agents' work: order, collect, verify, integrate."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.state import State
+from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
 from supervisor.ports.agents import AgentOrder
 
@@ -27,11 +29,28 @@ class Collection:
     clone: str = ""
 
 
+type Sign = Literal["published", "asks", "waits", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What was last seen of the agents of a host, by their ids; `sum` tells the host what is known."""
+
+    sum: str = ""
+    signs: Mapping[str, frozenset[Sign]] = field(default_factory=dict)
+
+
 class Collector(Protocol):
     """Collects the work of agents, which is hostile until it has been checked."""
 
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
         """Which of these attempts, all on one host, have published. Raises DeviceFailed if that is unknown now."""
+        ...
+
+    async def news(self, attempts: Sequence[Attempt], last: Picture) -> Picture:
+        """Wait until something else is seen at the host of these attempts than at last, or for minutes.
+
+        It may be about other agents, and is no more than a suspicion. Raises DeviceFailed if that is unknown now."""
         ...
 
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
@@ -42,6 +61,12 @@ class Collector(Protocol):
         """Collect whatever is there, published or not. Raises DeviceFailed if the agent can't be reached now.
 
         If `unsaved` names work that could not be rescued, the agent must not be destroyed."""
+        ...
+
+    async def lay_out(self, batch: Batch, attempt: Attempt) -> None:
+        """Lay out what was rescued of the attempt that this one continues, for its order.
+
+        Raises Hostile if that is not fit for an agent, DeviceFailed."""
         ...
 
 
@@ -55,12 +80,35 @@ class PutBack:
 
 
 class Judge(Protocol):
-    async def verify(self, batch: Batch, job: Job) -> Verdict:
+    """`pool`: the remote pool in which it is tried; "": on this machine."""
+
+    async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
         """Settle one claim by runs of its own. Raises DeviceFailed."""
         ...
 
-    async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+    async def verify_together(
+        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+    ) -> Mapping[int, Verdict | PutBack]:
         """Settle what common runs can settle; no verdict is weaker than one by one. Raises DeviceFailed."""
+        ...
+
+    async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
+        """Run these files at the base, as far as no claim has had them run. Raises DeviceFailed."""
+        ...
+
+
+class Verifiers(Protocol):
+    """Agents of ours that verify in remote pools."""
+
+    #: of the daemon that they verify for
+    state: Callable[[], State]
+    #: ids of those that are wanted
+    live: set[str]
+    #: pools in which claims wait for one, and why
+    problems: dict[str, str]
+
+    async def tend(self) -> None:
+        """Put away those that nobody needs, for as long as the daemon runs."""
         ...
 
 

@@ -24,6 +24,14 @@ class BundleLimits:
     total_size: int = 2**30
     commits: int = 200
     paths: int = 20_000
+    #: `size` is what the disk has room for
+    by_room: bool = False
+
+    @property
+    def too_large(self) -> str:
+        if self.by_room:
+            return "the disk has no room for it"
+        return f"the bundle is larger than {self.size} bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class Bundle:
 def read_bundle(file: IO[bytes], limits: BundleLimits) -> Bundle:
     """Leaves the file at the first byte of the pack."""
     if file.seek(0, 2) > limits.size:
-        raise Hostile(f"the bundle is larger than {limits.size} bytes", reason="bundle-too-large")
+        raise Hostile(limits.too_large, reason="bundle-too-large")
     file.seek(0)
     head, separator, _ = file.read(MAX_HEADER).partition(b"\n\n")
     signature, *lines = head.split(b"\n")

@@ -9,8 +9,9 @@ from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR
 from supervisor.model.publication import Publication
-from supervisor.ports import AgentAddress, Agents, Collection
+from supervisor.ports import AgentAddress, Agents, Collection, Picture
 from supervisor.publication.archive import unpack
+from supervisor.publication.awaiting import WAIT_SECONDS, pictured, waiting
 from supervisor.publication.clone import head_of
 from supervisor.publication.quarantine import Quarantine
 from supervisor.publication.rescuing import RESCUE_SECONDS, Rescuer, rescue_command
@@ -51,6 +52,19 @@ class WorkCollector:
             raise DeviceFailed(f"can't look at what was published on the host of {silent}")
         return set()
 
+    async def news(self, attempts: Sequence[Attempt], last: Picture) -> Picture:
+        command, wait = waiting(last), WAIT_SECONDS + LOOK_SECONDS
+        for attempt in attempts:
+            try:
+                said = await self._agents.exec(AgentAddress.of(attempt), command, timeout=wait, is_waiting=True)
+            except MngrFailed as failed:
+                if failed.reason != "no-such-agent":
+                    raise
+                continue
+            if (seen := pictured(said.stdout)) is not None:
+                return seen
+        raise DeviceFailed("no agent of the host can be asked what is new there")
+
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
         publication = await self._unpacked(attempt, PUBLISHED)
         report = publication.outcome
@@ -89,6 +103,16 @@ class WorkCollector:
                 return Collection(detail="the agent is gone, with all it had")
             raise
         return await self._rescuer.elsewhere(batch, attempt, said)
+
+    async def lay_out(self, batch: Batch, attempt: Attempt) -> None:
+        key = AttemptKey(*attempt.key[:2], attempt.continues)
+        patch = await self._quarantine.patch_of(Path(batch.repo), key, base=batch.base)
+        await in_thread(self._write_patch, self._layout.earlier(attempt.key), patch)
+
+    def _write_patch(self, path: Path, patch: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if patch:
+            path.write_bytes(patch)
 
     async def _unpacked(self, attempt: Attempt, name: str) -> Publication:
         into = self._layout.attempt(attempt.key) / Path(name).stem

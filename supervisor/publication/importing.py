@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -79,7 +79,7 @@ async def import_bundle(bare: Path, order: Order) -> Imported:
 def room_for(bare: Path) -> BundleLimits:
     """What the disk has room for, with some left for what else goes on."""
     free = shutil.disk_usage(bare).free
-    return BundleLimits(size=max(1, free - SPARE_BYTES), objects=2**31)
+    return BundleLimits(size=max(1, free - SPARE_BYTES), objects=2**31, by_room=True)
 
 
 async def _check_promises(bare: Path, bundle: Bundle, order: Order) -> None:
@@ -185,9 +185,17 @@ async def _check_paths(quarantine: _Quarantine, head: str, order: Order) -> None
         "--no-show-signature",
     ]
     fields = (await quarantine.read(*log, head, f"^{order.base}", "--")).split(b"\0")
+    await check_entries(fields, order.limits, quarantine.read)
+
+
+async def check_entries(
+    fields: Iterable[bytes], limits: BundleLimits, read: Callable[..., Awaitable[bytes]]
+) -> list[str]:
+    """Of what git says with `--raw -z`: the ids of what the changed paths become. `read` asks git."""
     entries = [field for field in fields if field]
-    if len(entries) > 2 * order.limits.paths:
-        raise Hostile(f"the commits touch more than {order.limits.paths} paths", reason="too-many-paths")
+    if len(entries) > 2 * limits.paths:
+        raise Hostile(f"the commits touch more than {limits.paths} paths", reason="too-many-paths")
+    become = []
     for raw, path in zip(entries[::2], entries[1::2], strict=True):
         found = _RAW.fullmatch(raw.lstrip(b"\n"))
         if found is None:
@@ -196,7 +204,10 @@ async def _check_paths(quarantine: _Quarantine, head: str, order: Order) -> None
         if found[2] == b"160000":
             raise Hostile("the commits add a submodule", reason="gitlink")
         if found[2] == b"120000":
-            check_link(path, (await quarantine.read("cat-file", "blob", found[3].decode()))[: MAX_LINK + 1])
+            check_link(path, (await read("cat-file", "blob", found[3].decode()))[: MAX_LINK + 1])
+        if found[2] != b"000000":
+            become.append(found[3].decode())
+    return become
 
 
 def check_path(raw: bytes) -> None:

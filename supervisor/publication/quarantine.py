@@ -6,6 +6,7 @@ from anyio import CapacityLimiter
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.attempt import AttemptKey, ref_of
+from supervisor.publication.earlier import patch_of
 from supervisor.publication.importing import Imported, Order, import_bundle, room_for
 from supervisor.publication.taking import Taken, take
 from supervisor.threads import in_thread
@@ -43,6 +44,10 @@ class Quarantine:
             return await import_bundle(
                 self._store.bare(repo), Order(bundle, ref_of(key, rescued=True), base, rescued=True, whole=True)
             )
+
+    async def patch_of(self, repo: Path, key: AttemptKey, *, base: str) -> bytes:
+        """What was rescued of an attempt, for another one to go on with; b"": nothing."""
+        return await patch_of(self._store.bare(repo), key, base)
 
     async def room(self, repo: Path) -> int:
         """How many bytes a bundle may have: it lies here once as it came and once as it is kept."""

@@ -40,7 +40,9 @@ slots = {slots}
 
 [profiles.default]
 agent = "rehearsal"
-pytest = ["{python}", "-m", "pytest", "-q"]
+# Other plugins of the environment would be most of the time of a run.
+pytest = ["{python}", "-m", "pytest", "-q", "-p", "supervisor_e2e"]
+env = {{ PYTEST_DISABLE_PLUGIN_AUTOLOAD = "1" }}
 keep_agents = "none"
 job_timeout_seconds = 60
 stall_timeout_seconds = 20

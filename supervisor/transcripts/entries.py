@@ -6,6 +6,7 @@ without terminal escapes and without secrets.
 """
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,9 +14,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from supervisor.model.hindrance import Hindrance
+from supervisor.model.share import WindowShare
 from supervisor.model.usage import Usage
 from supervisor.transcripts.redact import Open, Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase, refusal
 
 type Kind = Literal["say", "tool", "result", "event", "pane", "note"]
 type Json = dict[str, Any]
@@ -26,6 +28,8 @@ LONGEST_NAME = 200
 MOST_NAMES = 100
 #: more tokens than any message has
 MOST_TOKENS = 10**9
+#: more than any time or percentage
+MOST_NUMBER = 1e12
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
@@ -33,22 +37,7 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
 
-#: Recognises a hindrance by the text that an agent writes in place of an answer; the first match wins.
-PROBLEMS: tuple[tuple[Hindrance, re.Pattern[str]], ...] = (
-    (Hindrance.CREDIT, re.compile(r"credit balance|payment required|\b402\b", re.IGNORECASE)),
-    (
-        Hindrance.LOGIN,
-        re.compile(r"invalid api key|/login|not logged in|oauth|authenticat|\b40[13]\b", re.IGNORECASE),
-    ),
-    (Hindrance.LIMIT, re.compile(r"\b429\b|rate.?limit|\blimit\b|quota", re.IGNORECASE)),
-    (
-        Hindrance.OVERLOAD,
-        re.compile(r"^API Error|overloaded|\b5\d\d\b|server error|connection|timed? ?out", re.IGNORECASE),
-    ),
-)
 _SYNTHETIC = "<synthetic>"
-#: A limit that waiting does not lift.
-_UNPAID = re.compile(r"\bbilling\b|\bpayment\b|credit balance", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -76,11 +65,14 @@ class Word:
 
     problem: str = ""
     detail: str = ""
+    #: of a hindrance: when the provider says that it serves again (0: it does not), and for which models ("": all)
+    until: float = 0.0
+    model: str = ""
+    #: when it was said
+    at: float = 0.0
 
 
 type Told = tuple[Kind, str, Json]
-#: "": none
-type Problem = Hindrance | Literal[""]
 
 
 def now() -> str:
@@ -90,12 +82,16 @@ def now() -> str:
 class Reading:
     """Reads the lines of one source of one attempt."""
 
-    def __init__(self, attempt: int, source: str, redactor: Redactor) -> None:
-        self._attempt, self._source, self._redactor = attempt, source, redactor
+    def __init__(self, attempt: int, source: str, redactor: Redactor, phrases: tuple[Phrase, ...] = PHRASES) -> None:
+        self._attempt, self._source, self._redactor, self._phrases = attempt, source, redactor, phrases
+        #: the time of the line that is read
+        self._now = 0.0
         self._open = Open()
         self._names: dict[str, str] = {}
         self.counted: list[Counted] = []
         self.word: Word | None = None
+        #: what its provider told last of the windows of its account, by their minutes
+        self.windows: dict[int, WindowShare] = {}
 
     def line(self, line: bytes) -> Iterator[Entry]:
         if (told := json_of(line)) is None:
@@ -104,6 +100,7 @@ class Reading:
             return
         at = self.at(told)
         at = at if isinstance(at, str) and len(at) < 40 and _TIME.fullmatch(at) else now()
+        self._now = datetime.fromisoformat(at).timestamp()
         for kind, text, data in self._told(told):
             yield self.entry(kind, text, data, at)
 
@@ -112,9 +109,10 @@ class Reading:
         return told.get("timestamp")
 
     def count(self, line: bytes) -> None:
-        """The usage in a line whose text is read from another source."""
+        """The usage in a line whose text, and what its provider says, is read from another source."""
         for _ in self._told(json_of(line) or {}):
             pass
+        self.word = None
 
     def entry(self, kind: Kind, text: str, data: Json | None = None, at: str = "") -> Entry:
         return Entry(at or now(), self._attempt, self._source, kind, self.clean(text), data or {})
@@ -189,18 +187,33 @@ class Reading:
             )
 
     def _heard(self, text: str, model: str) -> None:
-        self.says_no(problem_in(text) if model == _SYNTHETIC else "", text)
+        """Only what the program wrote itself is a refusal; a model may speak of limits, too."""
+        if model == _SYNTHETIC:
+            self.refused(text)
+        else:
+            self.answered()
 
-    def says_no(self, problem: Problem, text: str = "") -> None:
-        """Note the latest result: a hindrance, or without `problem` an answer."""
-        detail = self._redactor.masked(_CONTROLS.sub(" ", text[:LONGEST_NAME]), Open()) if problem else ""
-        self.word = Word(problem, detail)
+    def answered(self) -> None:
+        self.word = Word(at=self._now)
+
+    def refused(self, text: str, *, status: object = None, name: str = "", retry_after: float = 0.0) -> None:
+        """Note that the model's provider refused, if what it said is known as a refusal."""
+        at = self._now or time.time()
+        told = refusal(text, at, status=status, name=name, retry_after=retry_after, phrases=self._phrases)
+        if told is None:
+            self.answered()
+            return
+        detail = self._redactor.masked(_CONTROLS.sub(" ", text[:LONGEST_NAME]), Open())
+        self.word = Word(told.problem, detail, told.until, told.model, at)
 
     def _count(self, told: Json, calls: int, model: str) -> None:
         metrics = dict_of(told.get("metrics"))
         prompt, cached = tokens_of(metrics, "prompt_tokens"), tokens_of(metrics, "cached_tokens")
         usage = Usage(
             input=max(0, prompt - cached),
+            written=min(
+                max(0, prompt - cached), tokens_of(dict_of(metrics.get("extra")), "cache_creation_input_tokens")
+            ),
             output=tokens_of(metrics, "completion_tokens"),
             cached=cached,
             tool_calls=calls,
@@ -211,29 +224,14 @@ class Reading:
         self.counted.append(Counted(id_[:LONGEST_NAME], usage))
 
 
-def problem_in(text: str) -> Problem:
-    return next((problem for problem, pattern in PROBLEMS if pattern.search(text)), "")
-
-
-def refusal_of(status: object, text: str) -> Problem:
-    """The hindrance for an HTTP status; without a status, for the error's text."""
-    match status:
-        case 402:
-            return Hindrance.CREDIT
-        case 401 | 403:
-            return Hindrance.LOGIN
-        case 429:
-            return Hindrance.CREDIT if _UNPAID.search(text) else Hindrance.LIMIT
-        case int() if status >= 500:
-            return Hindrance.OVERLOAD
-        case _:
-            return problem_in(text)
-
-
 def tokens_of(usage: Json, *keys: str) -> int:
     """The sum of these fields; an invalid number counts as 0."""
     values = (usage.get(key) for key in keys)
     return sum(value for value in values if isinstance(value, int) and 0 <= value <= MOST_TOKENS)
+
+
+def number_of(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and 0 <= value <= MOST_NUMBER else None
 
 
 def json_of(line: bytes) -> Json | None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,9 +111,18 @@ def _prepare(git_dir: Path, bare: Path) -> None:
 
 async def copy_tree(source: Path, into: Path) -> None:
     """A copy of its own: what is written to one is not seen in the other."""
-    argv = ["cp", "-a", "--reflink=auto", "--", str(source), str(into)]
+    await _copied(["--", str(source), str(into)])
+
+
+async def overlay(source: Path, into: Path, paths: Sequence[str]) -> None:
+    """Copies of these, each at its own path in a folder that is there, with the folders around them."""
+    if paths:
+        await _copied(["--parents", "--", *paths, str(into)], source)
+
+
+async def _copied(args: Sequence[str], cwd: Path | None = None) -> None:
     try:
-        done = await process.run(argv, env=os.environ, timeout=COPY_SECONDS)
+        done = await process.run(["cp", "-a", "--reflink=auto", *args], env=os.environ, timeout=COPY_SECONDS, cwd=cwd)
     except TimeoutError:
         raise GitFailed(f"the checkout can't be copied: it took more than {COPY_SECONDS:g} seconds") from None
     if done.code:

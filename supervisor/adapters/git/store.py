@@ -6,9 +6,11 @@
         refs/supervisor/<batch>/<job>/rescued/<n>    what attempt n left without publishing
         refs/supervisor/<batch>/integrated/<n>       what an integration made of it
         refs/supervisor/<batch>/landed/<n>/<name>    and under which name a person got it
+        refs/supervisor/<batch>/reviewed/<place>     that branch, as its review has left it
     <state_dir>/batches/<batch>/source           the clean checkout that mngr copies for each agent
 
 A person's repository is read by `inspect` and `snapshot`, and written once, by `land`: a new branch, nothing else.
+Only its review moves that branch on (`advancing`).
 Objects come in as one pack for each import and are never packed on the way: `maintain` does it, after a batch. It
 drops only what no ref reaches, and a ref is dropped only by `forget`, so work is never lost to it.
 """
@@ -25,7 +27,9 @@ from supervisor.adapters.git import checkouts, housekeeping, moving
 from supervisor.adapters.git.checkouts import RepoFacts
 from supervisor.adapters.git.landing import FETCH, hand_over
 from supervisor.adapters.git.process import git, run
+from supervisor.adapters.git.showing import commits, titles
 from supervisor.errors import GitFailed, NoSuchThing, Refused
+from supervisor.ports import Commit
 from supervisor.threads import in_thread
 
 MOST_NAMES = 100
@@ -115,6 +119,14 @@ class GitStore:
     async def resolve(self, repo: Path, rev: str) -> str:
         """The full id of a commit in a person's repository."""
         return (await git(repo, "rev-parse", "-q", "--verify", f"{rev}^{{commit}}")).decode().strip()
+
+    async def commits(self, repo: Path, base: str, head: str) -> list[Commit]:
+        """Those between two commits, with what they change. Raises GitFailed."""
+        return await commits(self.bare(repo), base, head)
+
+    async def titles(self, repo: Path, base: str, head: str) -> list[tuple[str, str]]:
+        """The ids and subjects of those. Raises GitFailed."""
+        return await titles(self.bare(repo), base, head)
 
     async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:
         """A branch of that name with this commit, in a person's repository. False: it is there already."""

@@ -6,7 +6,7 @@ What was appended to a log after the last transaction is cut off again, and read
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 from supervisor.errors import Unreadable
@@ -24,12 +24,22 @@ CREATE TABLE IF NOT EXISTS pages (
     batch TEXT, job INTEGER, attempt INTEGER, written INTEGER,
     input INTEGER, output INTEGER, cached INTEGER, tool_calls INTEGER, errors INTEGER, model TEXT,
     problem TEXT, detail TEXT,
+    cache_written INTEGER DEFAULT 0, until REAL DEFAULT 0, refused_model TEXT DEFAULT '', refused_at REAL DEFAULT 0,
+    context INTEGER DEFAULT 0,
     PRIMARY KEY (batch, job, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counted (
     batch TEXT, job INTEGER, attempt INTEGER, id TEXT, PRIMARY KEY (batch, job, attempt, id)
 ) WITHOUT ROWID;
 """
+#: columns that came later, in their order
+_SINCE = {
+    "cache_written": "INTEGER DEFAULT 0",
+    "until": "REAL DEFAULT 0",
+    "refused_model": "TEXT DEFAULT ''",
+    "refused_at": "REAL DEFAULT 0",
+    "context": "INTEGER DEFAULT 0",
+}
 _OF_ATTEMPT = "WHERE batch = ? AND job = ? AND attempt = ?"
 
 
@@ -53,9 +63,17 @@ class Books:
             # A power loss may take the last moments; what they held is read again.
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
+            self._add_columns()
         except sqlite3.DatabaseError as error:
             hint = f"move {path} away to go on: logs are read again from the agents that are still there"
             raise Unreadable(f"{path} can't be read: {error}", hint=hint) from None
+
+    def _add_columns(self) -> None:
+        """To books that an older version began."""
+        known = {row[1] for row in self._db.execute("PRAGMA table_info(pages)")}
+        for column, kind in _SINCE.items():
+            if column not in known:
+                self._db.execute(f"ALTER TABLE pages ADD COLUMN {column} {kind}")
 
     @contextmanager
     def saving(self) -> Iterator[None]:
@@ -76,8 +94,8 @@ class Books:
         return Page(
             key,
             found[3],
-            Usage(*found[4:10]),
-            Word(*found[10:12]),
+            replace(Usage(*found[4:10]), written=found[12], context=found[16]),
+            Word(*found[10:12], *found[13:16]),
             {source: Mark(inode, at, bool(skips)) for source, inode, at, skips in marks},
         )
 
@@ -90,11 +108,15 @@ class Books:
 
     def count(self, page: Page, counted: Counted) -> None:
         if not counted.id or self.is_new(page.key, counted.id):
-            page.usage = page.usage + counted.usage
+            usage = counted.usage
+            context = usage.tokens if usage.input or usage.cached else 0
+            page.usage = page.usage + replace(usage, context=context)
 
     def save(self, page: Page, *sources: str) -> None:
-        values = (*page.key, page.written, *astuple(page.usage), page.word.problem, page.word.detail)
-        self._db.execute(f"INSERT OR REPLACE INTO pages VALUES ({', '.join('?' * 12)})", values)
+        *usage, written, context = astuple(page.usage)
+        problem, detail, *rest = astuple(page.word)
+        values = (*page.key, page.written, *usage, problem, detail, written, *rest, context)
+        self._db.execute(f"INSERT OR REPLACE INTO pages VALUES ({', '.join('?' * 17)})", values)
         rows = [(*page.key, source, *astuple(page.marks[source])) for source in sources]
         self._db.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 

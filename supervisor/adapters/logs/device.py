@@ -20,6 +20,7 @@ from supervisor.model.usage import Usage
 from supervisor.ports import AgentAddress, Agents, LogPiece, Sight
 from supervisor.threads import in_thread, surely
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase
 
 #: How long the thread rests between two rounds.
 ROUND_SECONDS = 0.2
@@ -49,11 +50,21 @@ log = structlog.get_logger()
 
 
 class AgentLogs:
-    def __init__(self, layout: Layout, agents: Agents, redactor: Redactor, panes: Panes, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        agents: Agents,
+        redactor: Redactor,
+        panes: Panes,
+        tasks: TaskGroup,
+        *,
+        phrases: tuple[Phrase, ...] = PHRASES,
+    ) -> None:
         """`tasks`: in which the agents of other hosts are followed."""
         self._agents, self._redactor = agents, redactor
         self._store, self._books = LogStore(layout), Books(layout.state_dir / "logs.sqlite3")
         self._ingest = Ingest(self._store, self._books, redactor, agents.state_dir, panes)
+        self._ingest.phrases = phrases
         self._tasks = tasks
         self._followers: dict[AttemptKey, CancelScope] = {}
         self._closing = threading.Event()

@@ -30,6 +30,7 @@ from supervisor.model.usage import Usage
 from supervisor.ports import Sight
 from supervisor.transcripts.entries import Entry, Reading, text_of
 from supervisor.transcripts.redact import Redactor
+from supervisor.transcripts.refusals import PHRASES, Phrase
 from supervisor.transcripts.tail import Mark, Piece, Source, read, sources
 
 log = structlog.get_logger()
@@ -46,6 +47,8 @@ class Ingest:
     def __init__(
         self, store: LogStore, books: Books, redactor: Redactor, state_dir: Callable[[str], Path], panes: Panes
     ) -> None:
+        #: by what a provider's refusals are known
+        self.phrases: tuple[Phrase, ...] = PHRASES
         self._store, self._books, self._redactor = store, books, redactor
         self._state_dir, self._panes = state_dir, panes
         self._lock = threading.Lock()
@@ -188,7 +191,7 @@ class Ingest:
         files = Files(attempt, reader.kind, folder)
         reader.active_at = max(reader.active_at, files.active_at([source.path for source in found], pane))
         has_dialog = attempt.agent_id in self._asking
-        self._sights[attempt.key] = files.seen(reader.page, reader.active_at, has_dialog)
+        self._sights[attempt.key] = files.seen(reader.page, reader.active_at, has_dialog, reader.windows)
         return any(piece.more for piece in pieces.values())
 
     # --- what is new
@@ -229,7 +232,7 @@ class Ingest:
 
     def _reading(self, key: AttemptKey, reader: Reader, source: str) -> Reading:
         if source not in reader.readings:
-            reader.readings[source] = reader.reading(source)(key.attempt, source, self._redactor)
+            reader.readings[source] = reader.reading(source)(key.attempt, source, self._redactor, self.phrases)
         return reader.readings[source]
 
     def _count(self, page: Page, reading: Reading) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from supervisor.adapters.logs.books import Page
 from supervisor.kinds import Kind, Transcript, who_writes
+from supervisor.model.share import WindowShare
 from supervisor.transcripts.entries import Reading
 
 #: An agent that writes nothing for so long may show a dialog that it leaves no mark of.
@@ -33,6 +34,10 @@ class Reader:
     @property
     def own(self) -> Transcript | None:
         return self.writer[1] if self.writer else None
+
+    @property
+    def windows(self) -> tuple[WindowShare, ...]:
+        return tuple(each for reading in self.readings.values() for each in reading.windows.values())
 
     def is_still(self) -> bool:
         return self.kind.dialog is not None and time.time() - self.active_at > STILL_SECONDS

@@ -10,6 +10,7 @@ from supervisor.adapters.logs.books import Page
 from supervisor.adapters.logs.panes import Pane
 from supervisor.kinds import Kind
 from supervisor.model.attempt import Attempt
+from supervisor.model.share import WindowShare
 from supervisor.ports import Sight
 
 #: What is typed into a pane changes it: that is no activity of the agent's.
@@ -34,7 +35,7 @@ class Files:
             latest = max(latest, pane.changed_at)
         return min(latest, time.time())
 
-    def seen(self, page: Page, active_at: float, has_dialog: bool) -> Sight:
+    def seen(self, page: Page, active_at: float, has_dialog: bool, windows: tuple[WindowShare, ...] = ()) -> Sight:
         is_here = self.attempt.provider == "local" and self.folder.exists()
         return Sight(
             active_at=active_at,
@@ -43,4 +44,8 @@ class Files:
             usage=page.usage,
             problem=page.word.problem,
             detail=page.word.detail,
+            until=page.word.until,
+            model=page.word.model,
+            refused_at=page.word.at,
+            windows=windows,
         )

@@ -93,9 +93,9 @@ class RawAgent(msgspec.Struct):
 
 
 def plain_words(text: str) -> str:
-    """Foreign words on one line, without terminal escapes, not too long."""
+    """Foreign words on one line, without terminal escapes, not too long: what a program says last tells why."""
     clean = CONTROLS.sub(" ", ESCAPES.sub("", text[: 20 * MAX_WORDS])).strip().replace(OFFLINE, UNREACHABLE)
-    return clean if len(clean) <= MAX_WORDS else clean[:MAX_WORDS] + "…"
+    return clean if len(clean) <= MAX_WORDS else f"{clean[: MAX_WORDS // 2]} … {clean[-MAX_WORDS // 2 :]}"
 
 
 def events(stdout: str) -> Iterator[Event]:

@@ -18,12 +18,23 @@ from supervisor.adapters.process import ended
 from supervisor.errors import MngrFailed
 from supervisor.flow.rates import AGENTS_AT_ONCE, HOSTS_AT_ONCE
 
-type Lane = Literal["create", "make", "list", "steer", "copy"]
+type Lane = Literal["create", "make", "list", "steer", "copy", "run", "wait"]
 
 #: How many calls of each kind at once, for each provider. Creates are serialised by mngr's own lock; none can hold up
 #: a list or a stop, and calls that a dead provider hangs hold up no other provider's. Creates that make their host
 #: wait for that, often for minutes; how often they begin, the provider's launch rate says.
-LANES: dict[Lane, int] = {"create": AGENTS_AT_ONCE, "make": HOSTS_AT_ONCE, "list": 2, "steer": 4, "copy": 4}
+LANES: dict[Lane, int] = {
+    "create": AGENTS_AT_ONCE,
+    "make": HOSTS_AT_ONCE,
+    "list": 2,
+    "steer": 4,
+    "copy": 4,
+    "run": 16,
+    "wait": 32,
+}
+
+#: Calls to other hosts wait for these, and hardly work here; and each piece of work that comes home takes three.
+ELSEWHERE: dict[Lane, int] = {"copy": 16}
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +56,10 @@ class Transport(Protocol):
     async def start(self, argv: Sequence[str], stdout: int, stderr: int) -> Running: ...
 
     async def close(self) -> None: ...
+
+
+def _width(lane: Lane, provider: str) -> int:
+    return LANES[lane] if provider == "local" else ELSEWHERE.get(lane, LANES[lane])
 
 
 @contextmanager
@@ -70,7 +85,7 @@ class Calls:
         self._is_closed = False
 
     async def run(self, lane: Lane, argv: Sequence[str], timeout: float, provider: str) -> Answer:
-        async with self._lanes.setdefault((lane, provider), CapacityLimiter(LANES[lane])):
+        async with self._lanes.setdefault((lane, provider), CapacityLimiter(_width(lane, provider))):
             if self._is_closed:
                 raise MngrFailed("mngr is not called any more: the daemon is stopping.", reason="killed")
             began = time.monotonic()

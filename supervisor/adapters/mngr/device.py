@@ -21,7 +21,7 @@ from supervisor.adapters.mngr.finding import Finding
 from supervisor.adapters.mngr.following import followed
 from supervisor.adapters.mngr.local_host import LocalHost
 from supervisor.adapters.mngr.observing import observed
-from supervisor.adapters.mngr.order import LOCAL, create_argv, private_dir
+from supervisor.adapters.mngr.order import LOCAL, create_argv, pinned, private_dir
 from supervisor.adapters.mngr.plain import PlainTransport, resolved
 from supervisor.adapters.mngr.pulling import pull_argv, settled
 from supervisor.adapters.mngr.settings import MngrSettings
@@ -119,19 +119,27 @@ class MngrAgents:
             raise failure("message", answer)
         raise MngrFailed(f"There is no agent {address} to take a message.", reason="no-such-agent")
 
-    async def exec(self, address: AgentAddress, command: str, *, timeout: float | None = None) -> ExecResult:
-        return await self._finding.surely(address, lambda there: self._exec(there, command, timeout))
+    async def exec(
+        self,
+        address: AgentAddress,
+        command: str,
+        *,
+        timeout: float | None = None,
+        is_long: bool = False,
+        is_waiting: bool = False,
+    ) -> ExecResult:
+        lane: Lane = "wait" if is_waiting else "run" if is_long else "copy"
+        return await self._finding.surely(address, lambda at: self._exec(at, command, timeout, lane))
 
-    async def _exec(self, address: AgentAddress, command: str, timeout: float | None) -> ExecResult:
+    async def _exec(self, address: AgentAddress, command: str, timeout: float | None, lane: Lane) -> ExecResult:
         limit = timeout or self._settings.call_timeout
         argv = ("exec", *JSONL, "--timeout", f"{limit:g}", "--", await self._name(address), command)
-        answer = await self._run("copy", argv, limit + self._settings.call_timeout, provider=address.provider)
+        answer = await self._run(lane, argv, limit + self._settings.call_timeout, provider=address.provider)
         if broken := event(answer, "exec_error"):
             raise MngrFailed(plain_words(str(broken.get("error"))), reason="provider")
-        result = event(answer, "exec_result")
-        if result is None:
-            raise failure("exec", answer)
-        return ExecResult(str(result.get("stdout", "")), str(result.get("stderr", "")), bool(result.get("success")))
+        if said := event(answer, "exec_result"):
+            return ExecResult(str(said.get("stdout", "")), str(said.get("stderr", "")), bool(said.get("success")))
+        raise failure("exec", answer)
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:
         await self._finding.surely(address, lambda there: self._pull(there, remote, local))
@@ -185,8 +193,7 @@ class MngrAgents:
         await self._without_unknown(self._destroy, addresses, answer)
 
     async def _without_unknown(self, act: Act, addresses: Sequence[AgentAddress], answer: Answer) -> None:
-        """Do it again for those whose ids mngr did not name, then for the others where they are; where it named none,
-        one by one."""
+        """Again for those that mngr did not name, then for the others where they are; or one by one."""
         if len(addresses) == 1:
             if (there := await self._finding.found(addresses[0])) is not None:
                 await act([there])
@@ -288,12 +295,4 @@ class MngrAgents:
 
     async def _names(self, addresses: Sequence[AgentAddress]) -> Sequence[str]:
         is_pinning = (await self._dialect()).is_pinning
-        return [_pinned(a) if is_pinning else a.agent_id for a in addresses]
-
-
-def _pinned(address: AgentAddress) -> str:
-    """A local agent that was never said to be created is on the one local host all the same: without that mngr would
-    look for it everywhere, and fail while any other provider is down."""
-    if address.provider == LOCAL and not address.host_id:
-        return f"{address.agent_id}@localhost.{LOCAL}"
-    return str(address)
+        return [pinned(a) if is_pinning else a.agent_id for a in addresses]

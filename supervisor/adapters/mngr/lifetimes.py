@@ -14,7 +14,8 @@ from typing import Any
 
 from supervisor.flow.slots import seconds_of_host
 from supervisor.settings import Settings, resolve
-from supervisor.settings.tables import PoolTable, ProfileTable
+from supervisor.settings.pools import PoolTable
+from supervisor.settings.tables import ProfileTable
 
 type Tables = Mapping[str, Mapping[str, Any]]
 
@@ -46,7 +47,7 @@ AGES: Mapping[str, Age] = {
 
 def lifetimes(settings: Settings) -> dict[str, float]:
     """By pool: how many seconds its new hosts live. A pool without new hosts, or without a known end, is left out."""
-    tables = _provider_tables(settings.mngr_home)
+    tables = provider_tables(settings.mngr_home)
     found = {pool.name: _lifetime(pool, tables) for pool in settings.pools if not pool.hosts}
     return {name: seconds for name, seconds in found.items() if seconds}
 
@@ -63,7 +64,7 @@ def too_short(settings: Settings) -> Iterator[TooShort]:
                 f"profile {name} gives an agent {profile.job_timeout_seconds:g} s; with its launch, its tests and "
                 f"its leaving it may need its host for {needed:g} s, but new hosts of pool {pool.name} end after "
                 f"{lives[pool.name]:g} s",
-                _remedy(pool, _provider_tables(settings.mngr_home), needed),
+                _remedy(pool, provider_tables(settings.mngr_home), needed),
             )
 
 
@@ -104,7 +105,7 @@ def _argument(words: tuple[str, ...], name: str) -> str | None:
     return said
 
 
-def _provider_tables(home: Path) -> Tables | None:
+def provider_tables(home: Path) -> Tables | None:
     """`[providers.…]` of the settings that mngr has under this HOME; None if they can't be read."""
     root = home / ".mngr"
     try:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from supervisor.adapters.mngr.dialects import Dialect
 from supervisor.adapters.mngr.envfile import env_file
 from supervisor.errors import MngrFailed
-from supervisor.ports import AgentOrder, Place
+from supervisor.ports import AgentAddress, AgentOrder, Place
 
 LOCAL = "local"
 #: A new host ends after so long without activity; mngr's own 800 s would end an agent that waits for a long test.
@@ -60,6 +60,14 @@ def repeated(option: str, values: list[str] | tuple[str, ...]) -> list[str]:
 
 def target(name: str, place: Place) -> str:
     return name if place.provider == LOCAL else f"{name}@{place.host}.{place.provider}"
+
+
+def pinned(address: AgentAddress) -> str:
+    """A local agent that was never said to be created is on the one local host all the same: without that mngr would
+    look for it everywhere, and fail while any other provider is down."""
+    if address.provider == LOCAL and not address.host_id:
+        return f"{address.agent_id}@localhost.{LOCAL}"
+    return str(address)
 
 
 def _new_host(order: AgentOrder) -> list[str]:

@@ -141,6 +141,7 @@ class _Reporter:
             when=str(report.when),
             outcome=str(report.outcome),
             xfail=xfail,
+            milliseconds=_milliseconds(report),
             **_said(report),
         )
 
@@ -201,6 +202,13 @@ def _kind(error: Any) -> Any:
     if isinstance(error, (pytest.skip.Exception, unittest.SkipTest)):
         return "skipped"
     return "xfailed" if isinstance(error, pytest.xfail.Exception) else "failed"
+
+
+def _milliseconds(report: Any) -> Any:
+    try:
+        return int(1000 * report.duration)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return 0
 
 
 def _said(report: Any) -> Any:

@@ -47,7 +47,7 @@ def remade(bare: Path, base: str, commits: Sequence[Placed]) -> Remade:
 def _again(merger: Merger, each: Placed, commit: pygit2.Commit, tree: pygit2.Tree, found: Remade) -> pygit2.Tree:
     """One of the machine's own, wherever it stands now."""
     own = merger.commit_of(each.machine)
-    if (own.message, _who(own)) != (commit.message, _who(commit)):
+    if (own.raw_message, _who(own)) != (commit.raw_message, _who(commit)):
         found.objections.append(
             Objection("rewritten-commit", f"{commit.id} is the machine's {own.id} under other words or another name")
         )
@@ -149,8 +149,9 @@ def _entry(tree: pygit2.Tree, path: str) -> Entry | None:
         return None
 
 
-def _who(commit: pygit2.Commit) -> tuple[str, str]:
-    return commit.author.name, commit.author.email
+def _who(commit: pygit2.Commit) -> tuple[bytes, bytes]:
+    """As bytes: a commit may say that it is in an encoding that nobody knows."""
+    return commit.author.raw_name, commit.author.raw_email
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -88,7 +88,7 @@ class OfferedForReview:
         made = await self._integrator.integrate(batch, number)
         if isinstance(made, Judgement):
             return made
-        integrated = replace(batch, ledger=Map(made.ledger), branch=made.branch)
+        integrated = replace(batch, ledger=Map(made.ledger), result=replace(batch.result, branch=made.branch))
         offer = await self._pull_requests.open(integrated, made.head)
         return replace(made, pull_request=offer.pull_request, problems=(*made.problems, *offer.problems))
 
@@ -136,7 +136,7 @@ class GitHubPullRequests:
             wait = min(2 * wait, patience.longest)
 
     async def _opened(self, batch: Batch, report: Report, head: str, remote: Remote) -> PullRequest:
-        branch = batch.branch or _unlanded(batch)
+        branch = batch.result.branch or _unlanded(batch)
         token = self._where.token()
         repository = self._repository(batch, remote)
         async with GitHub(self._where.api_url, repository, token, timeout=self._timeout) as github:
@@ -166,7 +166,7 @@ class GitHubPullRequests:
 
 async def _submitted_from(batch: Batch, github: GitHub) -> str:
     """The branch that the batch started from, if it is known there, too."""
-    start = batch.submitted_from
+    start = batch.origin.branch
     return start if start and await github.has_branch(start) else ""
 
 
@@ -178,7 +178,7 @@ def _push_again(failed: GitFailed) -> float | None:
 
 def _unlanded(batch: Batch) -> str:
     """The name of a branch that is not in a person's repository: no other integration of the batch has it."""
-    return f"{LANDED}{batch.id}" if batch.integrations < 2 else f"{LANDED}{batch.id}-{batch.integrations}"
+    return f"{LANDED}{batch.id}" if batch.integrations.count < 2 else f"{LANDED}{batch.id}-{batch.integrations.count}"
 
 
 def _superseded(found: list[PullRequest], batch: Batch) -> offer.Superseded | None:

@@ -1,4 +1,5 @@
-"""Pushes one commit to a branch of a configured remote: never forced, no person's hooks, no secret on argv."""
+"""Pushes one commit to a branch of a configured remote: never forced, no person's hooks, no secret on argv; and
+brings home what is there."""
 
 import base64
 import re
@@ -6,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from supervisor.adapters.git.moving import FETCH
 from supervisor.adapters.git.process import environment, git
 from supervisor.errors import GitFailed, Refused
 
@@ -57,11 +59,28 @@ async def remote_of(repo: Path, name: str) -> Remote:
 
 async def push(bare: Path, remote: Remote, sha: str, branch: str, token: str = "") -> None:
     """Again is fine. `token` is sent to no other host than the remote's, and not in the clear but on this machine."""
+    env = _access(remote, token)
+    await git(bare, "push", "-q", remote.url, f"{sha}:refs/heads/{branch}", timeout=PUSH_SECONDS, env=env)
+
+
+async def bring(bare: Path, remote: Remote, branch: str, ref: str, token: str = "") -> str:
+    """The last commit of a branch there, which comes home under a ref of ours; "" if there is no such branch."""
+    env = _access(remote, token)
+    found = (await git(bare, "ls-remote", remote.url, f"refs/heads/{branch}", timeout=PUSH_SECONDS, env=env)).decode()
+    if not found.strip():
+        return ""
+    # People's own work is trusted, and old histories hold objects that a strict check refuses.
+    lenient = ["-c", "transfer.fsckObjects=false", "-c", "fetch.unpackLimit=1"]
+    await git(bare, *lenient, *FETCH, remote.url, f"+refs/heads/{branch}:{ref}", timeout=PUSH_SECONDS, env=env)
+    return (await git(bare, "rev-parse", "-q", "--verify", ref)).decode().strip()
+
+
+def _access(remote: Remote, token: str) -> dict[str, str]:
     env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS, "GIT_SSH_COMMAND": SSH}
     login = f"x-access-token:{token}" if token else remote.login
     if login and urlsplit(remote.url).scheme in ("http", "https"):
         env |= _header(remote, login)
-    await git(bare, "push", "-q", remote.url, f"{sha}:refs/heads/{branch}", timeout=PUSH_SECONDS, env=env)
+    return env
 
 
 def _header(remote: Remote, login: str) -> dict[str, str]:

@@ -1,8 +1,10 @@
-"""What systemd is told of the service: a datagram each, to the socket that it names. Without systemd, nothing."""
+"""What systemd is told of a service, a datagram each, and the socket that it passes on. Without systemd, nothing."""
 
 import os
 import socket
 from contextlib import suppress
+
+_FIRST_PASSED_FD = 3
 
 
 class Systemd:
@@ -29,9 +31,25 @@ class Systemd:
         self._tell("STOPPING=1\nSTATUS=detaching: agents live on")
 
     def _tell(self, message: str) -> None:
-        if not self._address:
-            return
-        address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
-        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-            out.settimeout(1)
-            out.sendto(message.encode(), address)
+        tell(message, self._address)
+
+
+def tell(message: str, address: str) -> None:
+    """To `address`, a value of NOTIFY_SOCKET; "": there is no systemd."""
+    if not address:
+        return
+    address = "\0" + address[1:] if address.startswith("@") else address
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+        out.settimeout(1)
+        out.sendto(message.encode(), address)
+
+
+def passed_socket() -> socket.socket | None:
+    """The socket to listen on, if the unit has one. What is started from here must not take it for its own."""
+    mine = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
+    count = os.environ.pop("LISTEN_FDS", "0")
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if not mine or count == "0":
+        return None
+    os.set_inheritable(_FIRST_PASSED_FD, False)
+    return socket.socket(fileno=_FIRST_PASSED_FD)

@@ -1,0 +1,34 @@
+"""A revision of a branch becomes a call on its device, and what comes of it an event."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from supervisor.errors import SupervisorError
+from supervisor.model import event as ev
+from supervisor.model.review import Review
+from supervisor.ports.review import Reviser
+
+#: What failed is tried again after this, doubling to the limit: a person may have the branch checked out for days.
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 600.0
+MOST_DOUBLINGS = 10
+
+
+class Revising:
+    def __init__(self, reviser: Reviser, clock: Callable[[], float]) -> None:
+        self._reviser, self._clock = reviser, clock
+
+    async def revise(self, review: Review, number: int) -> ev.Event:
+        try:
+            revised = await self._reviser.revise(review)
+        except (SupervisorError, OSError) as failed:
+            wait = min(RETRY_SECONDS * 2.0 ** min(review.tries, MOST_DOUBLINGS), LONGEST_RETRY_SECONDS)
+            return self._failed(review.batch, number, str(failed), wait)
+        return ev.RevisionEnded(self._clock(), review.batch, number, **asdict(revised))
+
+    def failed(self, batch: str, number: int, why: str) -> ev.Event:
+        """After a bug."""
+        return self._failed(batch, number, why, LONGEST_RETRY_SECONDS)
+
+    def _failed(self, batch: str, number: int, why: str, wait: float) -> ev.Event:
+        now = self._clock()
+        return ev.RevisionFailed(now, batch, number, detail=why, retry_at=now + wait)
