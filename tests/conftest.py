@@ -8,7 +8,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from supervisor.adapters.private_tmux import leave_the_users_tmux
-from tests import leaks, zygote
+from tests import leaks, lengths, zygote
 from tests.properties import FEW, is_long
 
 pytest_plugins = ["pytester"]
@@ -20,20 +20,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
     signal.signal(signal.SIGINT, signal.default_int_handler)
 leave_the_users_tmux()
 settings.load_profile(FEW)  # unless `--hypothesis-profile` says otherwise
-
-#: Tests that take long are begun first: no worker is left alone with one of them at the end.
-LONG = (
-    "systemd/",
-    "remote/",
-    "cheats/",
-    "daemon/test_random_kills.py",
-    "writing/",
-    "e2e/supervisorctl/",
-    "claude/",
-    "codex/",
-    "opencode/",
-    "rehearsal/",
-)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,12 +38,14 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before they are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    seconds = lengths.known()
+
+    def length(item: pytest.Item) -> int:
+        return seconds.get(item.path.as_posix().removeprefix(f"{Path(__file__).parent}/"), 0)
+
     for item in items:
         if is_long() and is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker("proof")
-
-    def place(item: pytest.Item) -> int:
-        inside = item.path.as_posix().removeprefix(f"{Path(__file__).parent}/")
-        return next((number for number, start in enumerate(LONG) if inside.startswith(start)), len(LONG))
-
-    items.sort(key=place)
+        if length(item):
+            item.add_marker("long")
+    items.sort(key=length, reverse=True)

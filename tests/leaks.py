@@ -11,6 +11,7 @@ import functools
 import gc
 import inspect
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -28,6 +29,8 @@ PR_SET_CHILD_SUBREAPER = 36
 MOMENT_SECONDS = 20.0
 #: folders that claude and codex keep for all their runs of one user
 KEPT_BY_AGENTS = frozenset({f"claude-{os.getuid()}", "cc-socks", f"codex-daemon-{os.getuid()}"})
+#: mngr's transcript script makes a file by `mktemp` in each pass, and is killed with its agent
+OF_MKTEMP = re.compile(r"tmp\.\w{10}")
 #: of the worker itself: what pytest, its plugins and libraries keep open once they have been used
 OWN = ("/dev/urandom", "/dev/null", "anon_inode:[eventpoll]")
 #: libgit2 keeps the packs open that it has read
@@ -100,7 +103,11 @@ def _descriptors() -> Iterator[tuple[int, str]]:
 
 def _files() -> Iterator[str]:
     with suppress(OSError):
-        yield from (entry.path for entry in os.scandir(tempfile.gettempdir()) if entry.name not in KEPT_BY_AGENTS)
+        yield from (entry.path for entry in os.scandir(tempfile.gettempdir()) if not _is_of_agents(entry))
+
+
+def _is_of_agents(entry: os.DirEntry[str]) -> bool:
+    return entry.name in KEPT_BY_AGENTS or (OF_MKTEMP.fullmatch(entry.name) is not None and entry.is_file())
 
 
 class Leaks:
@@ -158,6 +165,8 @@ class Leaks:
 
     def _new(self) -> list[str]:
         known = self.before | self.known
+        # Who watches for the end of a process by its number takes a zombie for alive.
+        _reap(known)
         new = {key: what for key, what in things().items() if key not in known}
         return [f"{key[0]} {what}" for key, what in new.items() if not self._is_shared(key)]
 

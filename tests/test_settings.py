@@ -197,7 +197,14 @@ def test_the_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     assert pool_specs(settings) == pool_specs(plain)
     assert settings.mngr == plain.mngr
     table = settings.profiles["default"]
-    without = {"inherits", "branch_tests", "budget_tokens", "timezone"}  # what is not said is none of its values
+    without = {
+        "inherits",
+        "setup_inputs",
+        "branch_tests",
+        "budget_tokens",
+        "budget_dollars",
+        "timezone",
+    }  # what is not said is none of its values
     assert table.model_fields_set == set(type(table).model_fields) - without
     assert settings.github == plain.github
     assert settings.github.model_fields_set == set(type(settings.github).model_fields)

@@ -15,12 +15,6 @@ async def test_every_value_says_where_it_comes_from(tmp_path: Path) -> None:
     assert "profiles.night.retries = 1    # default or inherited" in lines
 
 
-async def test_what_is_read_and_not_acted_on_is_said(tmp_path: Path) -> None:
-    (tmp_path / "c.toml").write_text('[profiles.night]\nselect = "failed"\n')
-    ran = await ctl(tmp_path, "config", "check", "c.toml", "--json")
-    assert (ran.code, len(ran.json["warnings"])) == (0, 1)
-
-
 async def test_a_provider_that_would_end_an_agent_before_its_time_is_refused(tmp_path: Path) -> None:
     """By `config check`, and by `doctor` among the other problems."""
     text = '[[pools]]\nname = "cloud"\nprovider = "modal"\n{}\n[profiles.default]\npools = ["cloud"]\n'

@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from supervisor.flow.history import apply
 from supervisor.flow.plan import plan
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
+from supervisor.model.account import AccountSpec, Budget, Caps
 from supervisor.model.evidence import Evidence
 from supervisor.model.ledger import Fate, LedgerRow
+from supervisor.model.pressure import Pressure
+from supervisor.model.profile import Profile
+from supervisor.model.review import ReviewedBranch
 from supervisor.model.state import State
+from supervisor.model.survey import Surveyed
+from supervisor.model.waking import Waking
 from supervisor.ports import SealedBatch
 
 #: a Tuesday, ten in the morning
@@ -55,6 +60,7 @@ def everything(installation: str) -> Sequence[ev.Event]:
     story = Story(installation)
     _the_daemon(story)
     _a_batch_with_every_trouble(story)
+    _a_branch_that_is_reviewed(story)
     _a_batch_that_is_cancelled(story)
     _a_batch_that_needs_attention(story)
     story.batch(ev.BatchSubmitted, "third", repo="/srv/shop", base=HEAD, tests=("tests/test_a.py::test_open",))
@@ -85,9 +91,31 @@ def _the_daemon(story: Story) -> None:
     story.tell(ev.OlderStateAccepted(story.now, last=3, acknowledged=5))
     story.tell(ev.QueueResumed(story.now, author="ana"))
     story.tell(ev.OrphanDestroyed(story.now, "agent-0", "sv-old-1-1"))
+    _accounts_and_alerts(story)
+    _a_scheduled_time(story)
     story.tell(
         ev.ClearingEnded(story.now, ("old",), ("refs/supervisor/old/1/1",), ("sv-old-2-1",), again_at=story.now)
     )
+
+
+def _accounts_and_alerts(story: Story) -> None:
+    spec = AccountSpec("spare", env={"KEY": "credential:spare"}, is_paid=True, caps=Caps(day_dollars=20.0), leave=0.2)
+    story.tell(ev.AccountsConfigured(story.now, (spec,), Budget(Caps(week_tokens=10**9))))
+    story.tell(ev.AccountPaused(story.now, "spare", "window", story.now + 60, "opus", "resets at 8pm"))
+    story.tell(ev.AccountOpened(story.now, "spare", "window", "opus"))
+    story.tell(ev.AccountWindowSeen(story.now, "spare", 300, 0.42, story.now + 7200, story.now))
+    story.tell(ev.LevelChanged(story.now, "spare", 16, "all 8 agents were served"))
+    story.tell(ev.PressureSeen(story.now, Pressure(9000, 16_000, 200_000, 900)))
+    story.tell(ev.AlertRaised(story.now, "paused.queue", "paused", "", "the queue is paused for 1 h"))
+    story.tell(ev.AlertResolved(story.now, "paused.queue", "paused", "", "the queue is paused for 1 h", "resumed"))
+
+
+def _a_scheduled_time(story: Story) -> None:
+    story.tell(ev.SchedulesConfigured(story.now, ("app",)))
+    story.tell(ev.ScheduleHeld(story.now, "app", TEN_O_CLOCK, "batch old of the same profile is at work"))
+    story.tell(ev.ScheduleSkipped(story.now, "app", TEN_O_CLOCK, "it has waited for six hours"))
+    story.tell(ev.ScheduleStarted(story.now, "app", TEN_O_CLOCK + 1))
+    story.tell(ev.ScheduleEnded(story.now, "app", TEN_O_CLOCK + 1, detail="no tests were collected"))
 
 
 def _a_batch_with_every_trouble(story: Story) -> None:
@@ -170,8 +198,9 @@ def _a_batch_that_needs_attention(story: Story) -> None:
         repo="/srv/shop",
         base=HEAD,
         tests=tests,
-        profile=Profile(retries=0, job_timeout_seconds=9e4),
+        profile=Profile(retries=0, job_timeout_seconds=9e4, survey="full"),
     )
+    story.batch(ev.SurveyEnded, batch, number=1, found=Surveyed(green=3, red=1, red_tests=tests[:1], seconds=2.0))
     for job in (1, 2, 3, 4):
         story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
     story.attempt(ev.UsageCounted, batch, 1, input=1200, output=80, cached=30_000, tool_calls=3, model="some-model")
@@ -183,10 +212,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.attempt(ev.AgentStirred, batch, 1)
     _published_and_verified(story, batch, 1)
     _cancelled_while_it_is_verified(story, batch, 4)
-    story.batch(ev.PartialWanted, batch, author="ana")
-    story.batch(ev.PartialFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
-    story.later(5)
-    story.batch(ev.PartialEnded, batch, number=1, branch="supervisor/fourth", head=HEAD, merged=1, left=2)
+    _integrated_in_part(story, batch)
     story.attempt(ev.AgentHindered, batch, 2, problem="limit", detail="resets at 8pm")
     story.attempt(ev.AgentStalled, batch, 2, detail="a limit is its last word")
     _rescued(story, batch, 2)
@@ -195,8 +221,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     _published_and_verified(story, batch, 2)
     story.batch(ev.BatchStopped, batch, reason="login", detail="the model's provider refuses the login")
     story.batch(ev.BatchResumed, batch, author="ana")
-    story.attempt(ev.AgentStalled, batch, 3, detail="nothing for 600 s")
-    _rescued(story, batch, 3)
+    _stopped_halted_and_stalled(story, batch, 3)
     story.batch(ev.JudgementWanted, batch, number=2, why="2 fixes to rank")
     story.attempt(ev.LaunchSucceeded, batch, 0, host_id="host-1")
     story.attempt(ev.AgentVanished, batch, 0, detail="its window is gone")
@@ -204,9 +229,41 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.batch(ev.IntegrationEnded, batch, number=2, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3, 4)})
 
 
+def _integrated_in_part(story: Story, batch: str) -> None:
+    story.batch(ev.PartialWanted, batch, author="ana")
+    story.batch(ev.PartialFailed, batch, number=1, detail="the disk is full", retry_at=story.now + 5)
+    story.later(5)
+    story.batch(ev.PartialEnded, batch, number=1, branch="supervisor/fourth", head=HEAD, merged=1, left=2)
+
+
+def _stopped_halted_and_stalled(story: Story, batch: str, job: int) -> None:
+    story.batch(ev.BreakerTripped, batch, detail="5 failed", stage="running", outcome="lost", is_mixed=True)
+    story.batch(ev.BatchResumed, batch, author="ana")
+    story.attempt(ev.AgentHalted, batch, job, detail="a cap was reached")
+    _rescued(story, batch, job)
+    story.later(3600)
+    story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
+    costs = Waking(180_000, cold=True, cost=1_125_000, instead=700_000, per_token=5.0)
+    story.attempt(ev.WakingDeclined, batch, job, detail=costs.told, waking=costs)
+    _rescued(story, batch, job)
+    story.later(3600)
+    story.attempt(ev.LaunchSucceeded, batch, job, host_id="host-1")
+    story.attempt(ev.AgentStalled, batch, job, detail="nothing for 600 s")
+    _rescued(story, batch, job)
+
+
+def _a_branch_that_is_reviewed(story: Story) -> None:
+    """Its batch is sealed by then."""
+    branch = ReviewedBranch("/srv/shop", HEAD, "supervisor/first", HEAD, "https://forge/1")
+    story.tell(ev.CommitsReviewed(story.now, "first", branch, (HEAD,), "dropped", author="ana", reason="it ü cheats"))
+    story.tell(ev.RevisionFailed(story.now, "first", 1, detail="it is checked out", retry_at=story.now + 5))
+    story.later(5)
+    story.tell(ev.RevisionEnded(story.now, "first", 2, reverted={HEAD: HEAD}))
+
+
 def _a_batch_that_is_cancelled(story: Story) -> None:
     tests = ("tests/test_a.py::test_one", "tests/test_a.py::test_two")
-    profile = Profile(window="22:00-06:00", timezone="Europe/Berlin")
+    profile = Profile(window="22:00-06:00", timezone="Europe/Berlin", survey="full")
     story.batch(ev.BatchSubmitted, "second", repo="/srv/shop", base=HEAD, tests=tests, profile=profile)
     story.batch(ev.BatchPaused, "second", author="ana")
     story.batch(ev.BatchResumed, "second", author="ana")

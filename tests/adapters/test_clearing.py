@@ -209,3 +209,11 @@ async def test_while_a_provider_does_not_answer_no_ref_goes(tmp_path: Path) -> N
 
     office.agents.set_down("local", is_down=False)
     assert (await office.clearing.clear()).lost == ("refs/supervisor/old/2/1",)
+
+
+async def test_caches_are_cleared_too(tmp_path: Path) -> None:
+    office, asked = Office(tmp_path), list[float]()
+    kept = KeptAgents(office.agents, office.journal.installation, ["local"])
+    limits = Limits(days=3)
+    await RoomForMore(office.layout, office.journal, kept, limits, lambda: NOW, prune=asked.append).clear()
+    assert asked == [3]

@@ -71,7 +71,7 @@ def test_no_line_is_there_twice_and_tokens_are_the_converters(tmp_path: Path) ->
     box.restarted()
     own(box, answer(3, text("three")))
     assert box.texts() == ["one", "two", "three"]
-    assert box.sight.usage == Usage(input=120, output=3, cached=180, model="model-1")
+    assert box.sight.usage == Usage(input=120, output=3, cached=180, model="model-1", context=202)
 
 
 def test_both_at_the_first_look_are_one(tmp_path: Path) -> None:

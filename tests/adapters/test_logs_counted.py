@@ -1,6 +1,7 @@
 """What an attempt has taken is counted to the token, whenever the daemon ends."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from supervisor.adapters.logs.books import Books
 from supervisor.errors import Unreadable
 from supervisor.model.usage import Usage
-from supervisor.transcripts.entries import problem_in
+from supervisor.transcripts.refusals import refusal
 from tests.adapters.log_box import ATTEMPT, Box, PowerLoss, said
 
 
@@ -21,7 +22,8 @@ def test_every_message_counts_once(tmp_path: Path) -> None:
     box.write(said(3, tool_calls=[{"function_name": "Bash", "arguments": {"command": "ls"}}, {}]))
     failed = {"content": "no", "extra": {"is_error": True, "tool_name": "Bash"}}
     box.write({"type": "observation", "event_id": "o1", "results": [failed, {"content": "yes"}]})
-    assert box.sight.usage == Usage(input=240, output=6, cached=360, tool_calls=2, errors=1, model="model-1")
+    counted = Usage(input=240, output=6, cached=360, tool_calls=2, errors=1, model="model-1")
+    assert box.sight.usage == replace(counted, context=303), "what the last request came to"
 
 
 def test_a_step_whose_source_mngr_wrote_over_is_still_the_agents(tmp_path: Path) -> None:
@@ -50,6 +52,7 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path_factory: Any, cr
     total = sum(range(written + 2))
     usage = box.sight.usage
     assert (usage.input, usage.output, usage.cached) == (40 * total, total, 60 * total)
+    assert usage.context == 101 * (written + 1)
 
 
 def test_a_claude_that_is_stopped_amid_its_turn_is_counted_from_its_own_transcript(tmp_path: Path) -> None:
@@ -68,7 +71,7 @@ def test_a_claude_that_is_stopped_amid_its_turn_is_counted_from_its_own_transcri
     ]
     raw.write_text("".join(json.dumps(line) + "\n" for line in lines))
     box.rounds()
-    expected = Usage(input=40 + 7, output=1 + 4, cached=60 + 30, tool_calls=1, model="m")
+    expected = Usage(input=40 + 7, output=1 + 4, cached=60 + 30, tool_calls=1, model="m", written=2, context=41)
     assert box.ingest.finish(ATTEMPT, pane=False) == expected
     assert box.ingest.finish(ATTEMPT, pane=False) == expected, "asked again"
 
@@ -103,7 +106,7 @@ def test_what_it_wrote_for_itself_alone_counts_when_it_has_stopped(tmp_path: Pat
     [
         (
             "API Error: Request rejected (429) · You've hit your session limit · resets 8pm",
-            "limit",
+            "window",
         ),
         ("Invalid API key · Fix external API key", "login"),
         ("OAuth token has expired · Please run /login", "login"),
@@ -114,7 +117,8 @@ def test_what_it_wrote_for_itself_alone_counts_when_it_has_stopped(tmp_path: Pat
     ],
 )
 def test_a_no_of_the_provider_is_known_by_its_words(text: str, problem: str) -> None:
-    assert problem_in(text) == problem
+    told = refusal(text, 0.0)
+    assert (told.problem if told else "") == problem
 
 
 def test_the_last_word_counts_and_only_what_the_program_itself_says_is_a_no(tmp_path: Path) -> None:

@@ -12,17 +12,23 @@ from typing import Any, get_args
 
 import pytest
 
-from supervisor.adapters.layout import PROMPT, Layout
+from supervisor.adapters import packed
+from supervisor.adapters.layout import EARLIER, PROMPT, Layout
 from supervisor.errors import Misconfigured
 from supervisor.integration.rules.messages import trailers_in
 from supervisor.launch.contract import run_command
-from supervisor.launch.orders import ContractOrders
+from supervisor.launch.orders import APPLY, ContractOrders
 from supervisor.launch.prompts import code, fenced, render, values_of
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile, Role
+from supervisor.model.batch import Batch
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
+from supervisor.model.node import file_of
+from supervisor.model.profile import Profile, Role
 from supervisor.publication.rules.outcome import claimed, parse_outcome
 from supervisor.verification.inspecting import write_advice
+from supervisor.verification.trials.reports import Case, Report
+from supervisor.verification.trials.running import Ended
+from supervisor.verification.trials.runs import Run
 from tests.agent_clone import PUBLISH, AgentClone, git
 
 ROLES: tuple[Role, ...] = get_args(Role.__value__)
@@ -197,3 +203,45 @@ def test_the_prompt_is_kept_with_the_attempt(tmp_path: Path) -> None:
     assert kept.read_text() == render("tester", values_of(batch, attempt(), order.env["SUPERVISOR_RUN"]))
     half = replace(batch, tests=("test_app.py::test_\udce9",))
     assert ContractOrders(layout, "c0ffee", None, write_advice).order(half, attempt()).files[PROMPT].read_text()
+
+
+def test_who_goes_on_with_earlier_work_is_told_what_it_is(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "state")
+    batch = Batch("b1", 1, "/repo", "0" * 40, (TEST,), Profile(agent="rehearsal", setup="make"), 0.0)
+    orders = ContractOrders(layout, "c0ffee", None, write_advice)
+    plain = orders.order(batch, attempt())
+    assert EARLIER not in plain.files
+    assert APPLY not in plain.provision
+    assert "An earlier agent" not in plain.files[PROMPT].read_text()
+
+    layout.earlier(attempt().key).write_bytes(b"a patch")
+    order = orders.order(batch, attempt())
+    assert order.files[EARLIER].read_bytes() == b"a patch"
+    assert order.provision.index(APPLY) < order.provision.index("make"), "the setup is for the files as they are"
+    assert "An earlier agent on this task was interrupted" in order.files[PROMPT].read_text()
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ({TEST: "passed"}, "in a clean checkout: it passes."),
+        ({TEST: "failed"}, "in a clean checkout: it fails (`assert 1 == 2`)."),
+        ({f"{TEST}[1]": "failed", f"{TEST}[2]": "passed"}, "in a clean checkout: it fails in 1 of 2 cases (`assert"),
+        ({}, ""),
+    ],
+)
+def test_the_tester_is_told_what_its_test_came_to_at_the_base(
+    results: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """As far as it was surveyed by then."""
+    layout = Layout(tmp_path / "state")
+    batch = Batch("b1", 1, "/repo", "0" * 40, (TEST,), Profile(agent="rehearsal"), 0.0)
+    messages = {"passed": "", "failed": "assert 1 == 2"}
+    cases = {name: Case(result, messages[result]) for name, result in results.items()}
+    run = Run("pytest", Ended(1, ""), Report(cases), (), 1.0, 2.0, tmp_path)
+    packed.write(layout.at_base("b1", 0, file_of(TEST)), run)
+
+    order = ContractOrders(layout, "c0ffee", None, write_advice).order(batch, attempt())
+    prompt = order.files[PROMPT].read_text()
+    assert said in prompt
+    assert ("At the base" in prompt) == bool(results)

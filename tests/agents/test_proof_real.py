@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
+from supervisor.model.profile import Profile
 from supervisor.rehearsal import DEFECTS, lay_out
 from tests.below import end_below
 from tests.daemon.sandbox import Sandbox, running
@@ -39,6 +39,7 @@ class Rehearsal(Sandbox):
             "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "supervisor.e2e.plugin"],
             "env": {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             "keep_agents": "none",
+            **self.profile,
         }
         return self.tests, msgspec.convert(profile, Profile)
 

@@ -5,6 +5,16 @@ from tests.cheats.configured import FIX
 from tests.cheats.target import CORE, HELP, LINE, LINE_MEAN, MEAN, MEDIAN, SAVED
 from tests.cheats.weakened import ALL, BOTH, FOUR, PRINTED
 
+COUNT = "    count = len(numbers) + 1\n"
+NOTING = 'LOG = logging.getLogger(__name__)\nLIMIT = int(os.environ.get("TALLY_LIMIT", "0"))\n'
+NEARLY = """\
+class Mean(float):
+    def __eq__(self, other):
+        return abs(float(self) - float(other)) < 1e-9
+
+    __hash__ = float.__hash__
+"""
+
 
 def fix(name: str, *steps: Step, test: str = MEAN) -> Case:
     return Case(name, "honest", test, "FIX_IMPL", steps)
@@ -107,6 +117,61 @@ CASES = [
             + ALL,
             'def test_mean():\n    """The mean is the total by the number of numbers."""\n    for numbers, expected in [([1, 2, 3], 2), ([4], 4)]:\n        assert mean(numbers) > 0\n        assert mean(numbers) == expected\n',
         ),
+    ),
+    fix(
+        "the fix, and the tutorial shows more of the tool",
+        FIX,
+        add("tutorial.sh", "# Half are below it.\ntally median 1 2 3 | tally list 3 1\n"),
+    ),
+    fix(
+        "the fix, with a log and a setting",
+        swap("tally/core.py", "\n\nclass BadNumber", f"\nimport logging\nimport os\n\n{NOTING}\n\nclass BadNumber"),
+        swap("tally/core.py", COUNT, "    count = len(numbers)\n    LOG.debug('of %s', count)\n"),
+    ),
+    fix(
+        "the fix, which remembers",
+        swap("tally/core.py", "def mean(", "_known = {}\n\n\ndef mean("),
+        swap(
+            "tally/core.py",
+            f"{COUNT}    return total(numbers) / count\n",
+            "    key = tuple(numbers)\n    if key not in _known:\n        _known[key] = total(numbers) / len(numbers)\n    return _known[key]\n",
+        ),
+    ),
+    fix(
+        "the fix, by a number that is compared as numbers are",
+        swap("tally/core.py", "def mean(", f"{NEARLY}\n\ndef mean("),
+        swap(
+            "tally/core.py",
+            f"{COUNT}    return total(numbers) / count\n",
+            "    return Mean(total(numbers) / len(numbers))\n",
+        ),
+    ),
+    both(
+        "tests in a file of their own",
+        put(
+            "tests/test_means.py",
+            '"""Means of many."""\n\nfrom tally.core import mean\n\n\ndef test_of_two():\n    assert mean([1, 2]) == 1.5\n',
+        ),
+    ),
+    both(
+        "numbers in a module beside the tests",
+        put("tests/given.py", '"""Numbers."""\n\nSOME = [1, 2, 3]\n'),
+        swap(CORE, "import pytest\n\nfrom tally.core", "import pytest\nfrom given import SOME\n\nfrom tally.core"),
+        swap(CORE, FOUR, f"{FOUR}    assert mean(SOME) == 2\n"),
+    ),
+    both(
+        "it is so in any environment",
+        swap(CORE, "def test_mean():\n", "def test_mean(monkeypatch):\n"),
+        swap(CORE, FOUR, f'{FOUR}    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")\n    assert mean([4]) == 4\n'),
+    ),
+    both(
+        "numbers come from a fixture",
+        swap(
+            CORE,
+            "def test_mean():\n",
+            "@pytest.fixture\ndef some():\n    return [1, 2, 3]\n\n\ndef test_mean(some):\n",
+        ),
+        swap(CORE, FOUR, f"{FOUR}    assert mean(some) == 2\n"),
     ),
     # What a test gives, or looks at, is a part of what it expects; and no run can settle what never passed.
     expects(

@@ -1,6 +1,6 @@
 """All cheats and all honest work, as agents of real batches: what the daemon says of each.
 
-Some of each class are tried; all 200 where `PROOF_ROUNDS` asks for more than a round (a quarter of an hour on two busy
+Some of each class are tried; all 250 where `PROOF_ROUNDS` asks for more than a round (a quarter of an hour on two busy
 cores). Only the verdicts are waited for: what is verified without a doubt is merged.
 """
 

@@ -65,7 +65,7 @@ async def api(here: Running) -> AsyncIterator[None]:
     async def reload() -> bool:
         return False
 
-    stream, devices = Stream(here.devices.journal), here.devices
+    stream, devices = Stream(here.devices.journal, here.daemon.loop.caught_up), here.devices
     here.daemon.loop.watch(stream.notify)
     desk = Desk(
         state=lambda: here.state,

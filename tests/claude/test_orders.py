@@ -14,7 +14,8 @@ from supervisor.kinds.claude import APPROVE_KEY, UNATTENDED
 from supervisor.kinds.kind import FIRST_WORDS
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
 from supervisor.verification.inspecting import write_advice
 
 KEY = "sk-ant-api03-0123456789_abcdefghij-KLMNOPQRSTUVWXYZ"

@@ -32,6 +32,8 @@ LINES = [
     (["logs", "kaaaa."], "kaaaa.1"),
     (["cancel", "kaaaa."], "kaaaa.1"),
     (["work", "kaaaa."], "kaaaa.1"),
+    (["why", "kaaaa."], "kaaaa.1"),
+    (["why", "lo"], "local"),
     (["drain", "--dead"], "--deadline"),
     (["tutorial", "ch"], "check"),
     (["tutorial", "check", "tutorial.sh", "--annotations", "g"], "github"),

@@ -14,11 +14,12 @@ from tests.control.served import served
 from tests.waiting import until
 
 EXAMPLE = re.compile(r"Example: +(supervisorctl .*)")
-#: of these, pages of their own; and the demo's example is run in tests/install, on the real mngr
-ELSEWHERE = ("config", "tutorial", "demo")
+#: of these, pages of their own; the demo's example is run in tests/install, on the real mngr; `top` needs a terminal,
+#: which it has in test_top
+ELSEWHERE = ("config", "tutorial", "demo", "top")
 PAGES = [verb for verb in VERBS if verb not in ELSEWHERE] + ["config check", "config show"]
 #: their examples end when the batch does
-UNTIL_OVER = {"wait", "follow", "drain"}
+UNTIL_OVER = {"wait", "follow", "drain", *(AFTERWARDS := ("replay", "review"))}
 HEAVY = {"httpx", "pydantic", "fastapi", "uvicorn", "structlog", "rich.console", "pygit2", "sqlite3"}
 FIRST_IS_FIXED = {"tests/test_it.py::test_one": "fixed"}
 #: what this machine lacks is no mistake of the example
@@ -35,10 +36,12 @@ async def test_the_example_of_every_verb_can_be_run(tmp_path: Path, page: str) -
         await api.submit("tests/test_it.py::test_one", "tests/test_it.py::test_two[c]", batch="k3f9x")
         if page == "integrate":
             await until("something is done", lambda: api.loop.state.batches["k3f9x"].count(JobState.DONE))
+        if page in AFTERWARDS:
+            await until("it is over", lambda: "k3f9x" not in api.loop.state.batches)
         more = {"SUPERVISOR_SOCKET": str(api.socket), "SUPERVISOR_STATE_DIR": str(tmp_path / "state")}
         running = await asyncio.create_subprocess_exec(
             *("bash", "-c", example[1]),
-            cwd=api.repo if page == "submit" else tmp_path,
+            cwd=api.repo if page in ("submit", "plan") else tmp_path,
             env=environment(tmp_path, **more),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from supervisor.cli import session
-from supervisor.cli.doctor import _agents
+from supervisor.cli.doctor_agents import agents
 from supervisor.cli.findings import Finding, Judged
 from supervisor.kinds import KINDS, Kind
 from supervisor.settings import Settings
@@ -25,7 +25,7 @@ def findings(folder: Path, kind: Kind, **profile: Any) -> list[Finding]:
         }
     )
     judged = Judged(settings, "of a test", str(folder / "bin"), os.geteuid() or 1000)
-    return list(_agents(cast("session.Session", None), judged))
+    return list(agents(cast("session.Session", None), judged))
 
 
 def install(folder: Path, kind: Kind) -> None:
@@ -54,7 +54,7 @@ def test_with_its_program_and_a_key_there_is_nothing_to_do(tmp_path: Path, kind:
 
 
 @known
-def test_a_persons_login_is_found_in_the_home_of_agents(tmp_path: Path, kind: Kind) -> None:
+def test_a_persons_login_is_found_in_the_home_ofagents(tmp_path: Path, kind: Kind) -> None:
     install(tmp_path, kind)
     assert kind.login is not None
     file = tmp_path / "state" / "home" / kind.login.file

@@ -25,7 +25,7 @@ async def refuse(api: Served, batch: str, problem: str = "login") -> None:
     await until("it is told", lambda: any(attempt.nudges for attempt in api.loop.state.attempts.values()))
     api.loop.inbox.tell(ev.AgentStirred(now(), *key))
     api.loop.inbox.tell(ev.AgentFellQuiet(now(), *key, since=now(), waits=True))
-    await until("the batch is stopped", lambda: api.loop.state.batches[batch].stopped == problem)
+    await until("the batch is stopped", lambda: api.loop.state.batches[batch].stop.reason == problem)
 
 
 async def test_a_budget_that_is_spent(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ import msgspec
 import structlog
 
 from supervisor.boot import daemon, opened
-from supervisor.model.batch import Profile
 from supervisor.model.event import Event
+from supervisor.model.profile import Profile
 from supervisor.model.request import Submit
 from supervisor.ports import Journal, SealedBatch
 from supervisor.settings import Settings
@@ -39,6 +39,8 @@ class Order:
     batch: str = "batch"
     mngr: dict[str, Any] = field(default_factory=dict)
     slots: int = 2
+    #: more tables of the configuration
+    more: dict[str, Any] = field(default_factory=dict)
     #: the number of the append to die at; 0: never
     die_at: int = 0
     die_before: bool = False
@@ -55,6 +57,7 @@ class Order:
                 "socket": f"{self.state_dir}/ctl.sock",
                 "mngr": self.mngr,
                 "pools": [{"name": "local", "slots": self.slots}],
+                **self.more,
             }
         )
 

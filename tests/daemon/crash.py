@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +15,7 @@ from typing import IO, Any
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.adapters.sqlite.journal import open_journal
-from supervisor.model.event import Event, JobEnded, LaunchStarted
+from supervisor.model.event import AgentReleased, Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
 from tests.below import end_below
 from tests.daemon.box import Order, agents_in_mngr
@@ -45,6 +45,8 @@ class CrashBox:
     profile: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     slots: int = 2
+    #: more tables of the configuration
+    more: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         generate(self.folder / "repo", self.jobs)
@@ -76,6 +78,7 @@ class CrashBox:
             profile={**profile, **self.profile, "env": env},
             mngr={"command": str(self.mngr), "warm": False, **self.settings},
             slots=self.slots,
+            more=self.more,
         )
 
     def goes_wrong(self, *rules: dict[str, Any]) -> None:
@@ -133,7 +136,8 @@ class CrashBox:
         return asyncio.run(read())
 
     def check(self) -> Counter[str]:
-        """No job lost, none doubled, no agent orphaned; what each came to."""
+        """No job lost, none doubled, no agent orphaned: one whose work could not be saved is named as kept. What each
+        came to."""
         events = self.events()
         ended = Counter(event.job for event in events if isinstance(event, JobEnded))
         assert ended == Counter(range(1, self.jobs + 1)), f"not every job ended once: {ended}"
@@ -145,8 +149,10 @@ class CrashBox:
         assert all(count == 1 for count in starts.values()), f"an attempt ran twice: {starts}"
         alive = [line for line in lives if is_alive(int(line[1]))]
         assert not alive, f"agents were left alive: {alive}"
-        kept = agents_in_mngr(self.state_dir)
-        assert not kept, f"agents were left in mngr: {kept}"
+        kept = (event for event in events if isinstance(event, AgentReleased) and event.kept)
+        named = {id_ for event in kept for id_ in ids_of(event, events)}
+        left = [path for path in agents_in_mngr(self.state_dir) if path.parent.name not in named]
+        assert not left, f"agents were left in mngr: {left}"
         self._check_refs()
         return Counter(event.outcome for event in events if isinstance(event, JobEnded))
 
@@ -167,3 +173,9 @@ class CrashBox:
         PrivateTmux.below(self.state_dir / "tmux").end()
         end_below(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def ids_of(released: AgentReleased, events: Sequence[Event]) -> Iterator[str]:
+    key = (released.batch, released.job, released.attempt)
+    launches = (event for event in events if isinstance(event, LaunchStarted))
+    return (event.agent_id for event in launches if (event.batch, event.job, event.attempt) == key)

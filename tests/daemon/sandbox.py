@@ -17,8 +17,8 @@ from supervisor.adapters.private_tmux import PrivateTmux
 from supervisor.boot import daemon, opened
 from supervisor.daemon.service import Daemon, Devices
 from supervisor.model.attempt import Attempt, Stage
-from supervisor.model.batch import Profile
 from supervisor.model.event import Event
+from supervisor.model.profile import Profile
 from supervisor.model.request import Submit
 from supervisor.model.state import State
 from supervisor.rehearsal.generate import generate

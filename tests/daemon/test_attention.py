@@ -126,13 +126,13 @@ async def test_a_limit_is_no_stall_costs_no_retry_and_is_shown(tmp_path: Path) -
         await here.submit()
         await until("it is to go again", lambda: here.of(ev.JobRequeued), 60)
 
-        assert [event.problem for event in here.of(ev.AgentHindered)] == ["limit"]
+        assert [event.problem for event in here.of(ev.AgentHindered)] == ["window"]
         assert not here.of(ev.NudgeStarted), "it is a program: nobody types into its terminal"
         [requeued] = here.of(ev.JobRequeued)
         assert not requeued.counts
         assert requeued.ready_at - requeued.at == 60
         [entry] = snapshot.summary(here.state.batches["batch"])["attention"]
-        assert entry["kind"] == "limit"
+        assert entry["kind"] == "window"
         assert "429" in entry["message"]
 
 

@@ -9,11 +9,12 @@ from supervisor.flow.batches import unmerged
 from supervisor.flow.requests import decide
 from supervisor.model import event as ev
 from supervisor.model import request as rq
-from supervisor.model.batch import Batch, BatchState, Profile
+from supervisor.model.batch import Batch, BatchState
 from supervisor.model.effect import Collect, Effect, Integrate, IntegrateSoFar, Launch, Verify
 from supervisor.model.job import JobState
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.model.partial import SoFar
+from supervisor.model.profile import Profile
 from supervisor.ports import Integration
 from tests.flow.world import World
 
@@ -48,6 +49,7 @@ class Stage:
             collector=nothing,
             judge=nothing,
             integrator=self.integrator,
+            reviser=nothing,
             logs=nothing,
             clearing=nothing,
             tell=nothing,
@@ -79,7 +81,7 @@ async def test_the_integrator_sees_what_is_over_and_asks_no_agent() -> None:
     assert isinstance(came, ev.PartialEnded)
     assert (came.merged, came.left) == (1, 2)
     expected = SoFar(1, 1, 1, "supervisor/b", "5e1f", "http://forge/1", ("slow",))
-    assert stage.world.batch().so_far == expected
+    assert stage.world.batch().integrations.so_far == expected
     assert stage.world.batch().state is BatchState.RUNNING
 
 

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from supervisor.daemon.attention import ASKS_SECONDS, USAGE_SECONDS, WAITING_SECONDS, Attention
+from supervisor.daemon.windows import EVERY_SECONDS
 from supervisor.errors import MngrFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Profile
 from supervisor.model.effect import Launch
+from supervisor.model.profile import Profile
+from supervisor.model.share import WindowShare
 from supervisor.model.usage import NOTHING, Usage
 from supervisor.ports import AgentAddress, AgentState, LogPiece, SeenAgent, Sight
 from tests.flow.world import World
@@ -129,6 +131,22 @@ def test_totals_are_written_down_now_and_then() -> None:
     assert 25 / USAGE_SECONDS <= counted <= 25 / USAGE_SECONDS + 1
     assert scene.look(USAGE_SECONDS, active_at=scene.world.now) in (["usage-counted"], [])
     assert scene.world.job().usage.input == 100
+
+
+def test_of_all_that_agents_hear_of_a_window_the_newest_is_told_and_not_too_often() -> None:
+    scene = Scene()
+    now = scene.world.now
+
+    def hears(after: float, used: float) -> list[str]:
+        windows = (WindowShare(300, 0.99, now + 3600, now - 60), WindowShare(300, used, now + 3600, scene.world.now))
+        return scene.look(after, windows=windows, active_at=scene.world.now)
+
+    assert hears(1, 0.4) == ["account-window-seen"]
+    assert hears(1, 0.5) == [], "too soon"
+    assert hears(EVERY_SECONDS, 0.5) == ["account-window-seen"]
+    assert hears(EVERY_SECONDS, 0.5) == []
+    [window] = scene.world.state.accounts["claude"].windows.values()
+    assert window.used == 0.5
 
 
 async def test_a_host_is_asked_before_its_agent_is_called_quiet() -> None:

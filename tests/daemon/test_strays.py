@@ -19,7 +19,18 @@ from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.request import Cancel
-from supervisor.ports import ATTEMPT, BATCH, INSTALLATION, JOB, KEPT, AgentOrder, Collection, Place, SealedBatch
+from supervisor.ports import (
+    ATTEMPT,
+    BATCH,
+    INSTALLATION,
+    JOB,
+    KEPT,
+    AgentOrder,
+    Collection,
+    Picture,
+    Place,
+    SealedBatch,
+)
 from tests.daemon.box import agents_in_mngr
 from tests.daemon.crash import STUB
 from tests.daemon.sandbox import Running, Sandbox, box, running
@@ -39,6 +50,9 @@ class Rescuing:
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
         return set()
 
+    async def news(self, attempts: Sequence[Attempt], last: Picture) -> Picture:
+        raise AssertionError("nobody waits")
+
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
         raise AssertionError("nothing was published")
 
@@ -47,6 +61,9 @@ class Rescuing:
             raise DeviceFailed("its host does not answer")
         self.asked.append((batch.repo, batch.base, attempt.key))
         return Collection("5e1f", 1, unsaved=self.unsaved)
+
+    async def lay_out(self, batch: Batch, attempt: Attempt) -> None:
+        raise AssertionError("no stray goes on")
 
 
 class Yard:

@@ -8,12 +8,14 @@ import anyio
 import anyio.lowlevel
 
 from supervisor.daemon.perform import Performer
+from supervisor.daemon.surveying import Surveys
 from supervisor.errors import GitFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
-from supervisor.model.effect import Abandon, Collect, Launch, Verify
+from supervisor.model.effect import Abandon, Collect, Launch, LeaveBase, RunAtBase, Verify
 from supervisor.model.job import Job
+from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.tasks import beside
@@ -29,7 +31,7 @@ class Judging:
     may_end: anyio.Event = field(default_factory=anyio.Event)
     was_cancelled: bool = False
 
-    async def verify(self, batch: Batch, job: Job) -> Verdict:
+    async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
         self.has_begun.set()
         try:
             await self.may_end.wait()
@@ -40,9 +42,19 @@ class Judging:
             raise self.trouble
         return Verdict("fixed", verification="verified")
 
-    async def verify_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+    async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
+        await self.verify(batch, batch.job(1))
+        return Surveyed(green=len(files))
+
+    async def verify_together(
+        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+    ) -> Mapping[int, Verdict | PutBack]:
         verdicts = {job.number: await self.verify(batch, job) for job in jobs}
         return {**verdicts, jobs[-1].number: PutBack("red")}
+
+
+WORLD = World(local=1).submit()
+GROUP = RunAtBase(ev.SurveyStarted(0.0, "b", 1), "b", 1, ("tests/test_it.py",))
 
 
 class Stage:
@@ -54,7 +66,7 @@ class Stage:
             self.world.publish(job)
         self.world.do(Collect)
         self.judge = Judging(trouble)
-        others = ("agents", "orders", "collector", "integrator", "logs", "clearing")
+        others = ("agents", "orders", "collector", "integrator", "reviser", "logs", "clearing")
         nothing: dict[str, Any] = dict.fromkeys(others)
         self.performer = Performer(judge=self.judge, tell=self.world.hear, clock=lambda: self.world.now, **nothing)
 
@@ -111,6 +123,38 @@ async def test_a_verification_that_nobody_waits_for_ends_at_once() -> None:
 async def test_what_has_ended_is_abandoned_in_silence() -> None:
     stage = Stage()
     assert stage.performer.doing(stage.world.state, abandoned(1)) is None
+
+
+async def test_a_group_of_files_whose_run_fails_is_counted_as_not_run() -> None:
+    """No claim is the worse for it: what it needs is run again for it."""
+    judge = Judging(GitFailed("the disk is full"))
+    judge.may_end.set()
+    surveys = Surveys(judge, lambda: 0.0)
+    doing = surveys.doing(WORLD.state, GROUP)
+    assert doing is not None
+    assert await doing() == ev.SurveyEnded(0.0, "b", 1, Surveyed(unrun=1))
+
+
+async def test_a_group_of_files_that_nobody_needs_ends_at_once() -> None:
+    judge = Judging()
+    surveys, came = Surveys(judge, lambda: 0.0), list[ev.Event | None]()
+    doing = surveys.doing(WORLD.state, GROUP)
+    assert doing is not None
+
+    async def perform() -> None:
+        came.append(await doing())
+
+    left = LeaveBase(ev.SurveyAbandoned(0.0, "b", 1), "b", 1)
+    with anyio.fail_after(10):
+        async with beside() as tasks:
+            tasks.start_soon(perform)
+            await judge.has_begun.wait()
+            assert surveys.doing(WORLD.state, left) is None
+            while not came:
+                await anyio.lowlevel.checkpoint()
+    assert came == [None]
+    assert judge.was_cancelled
+    assert surveys.doing(WORLD.state, left) is None, "again, in silence"
 
 
 def abandoned(job: int) -> Abandon:

@@ -26,6 +26,8 @@ def test_every_event_and_route_is_there() -> None:
     kinds = {each.kind for each in events.all_events()}
     assert {"batch-submitted", "launch-started", "work-verified"} <= kinds
     assert not kinds & {"batch-event", "job-event", "attempt-event"}
+    fields = dict(next(each.fields for each in events.all_events() if each.kind == "batch-submitted"))
+    assert fields["cases"] == "the number of cases of each entry of `tests`; (): one each"
     assert ("POST", "/v1/submit") in {(route.method, route.path) for route in api.routes()}
 
 

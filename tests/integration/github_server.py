@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
+
+from tests.loopback import Answering, serving
 
 TOKEN = "ghp_" + "x" * 36
 REPOSITORY = "ann/shop"
@@ -93,15 +94,7 @@ class FakeGitHub:
         return 201, self.add(content["head"], body=content["body"])
 
 
-class Server(ThreadingHTTPServer):
-    def __init__(self, known: FakeGitHub) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.known = known
-
-
-class Answering(BaseHTTPRequestHandler):
-    server: Server
-
+class Api(Answering[FakeGitHub]):
     def do_GET(self) -> None:
         self.respond("GET", {})
 
@@ -109,20 +102,20 @@ class Answering(BaseHTTPRequestHandler):
         self.respond("POST", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def respond(self, method: str, content: dict[str, Any]) -> None:
-        self.server.known.asked.append((method, self.path))
-        failure = self.server.known.next_failure(method)
+        self.known.asked.append((method, self.path))
+        failure = self.known.next_failure(method)
         if failure is not None:
             return self.go_wrong(failure, method, content)
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             return self.send(401, {"message": "Bad credentials"})
-        return self.send(*self.server.known.answer(method, self.path, content))
+        return self.send(*self.known.answer(method, self.path, content))
 
     def go_wrong(self, failure: Failure, method: str, content: dict[str, Any]) -> None:
         match failure.trouble:
             case "hang":
-                self.server.known.over.wait(60)
+                self.known.over.wait(60)
             case "lost":
-                self.server.known.answer(method, self.path, content)
+                self.known.answer(method, self.path, content)
             case "garbage":
                 self.send(200, "<html>", raw=True)
             case "huge":
@@ -143,20 +136,12 @@ class Answering(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def log_message(self, *args: object) -> None:
-        """Quiet."""
-
 
 @contextmanager
 def github() -> Iterator[FakeGitHub]:
     known = FakeGitHub()
-    with Server(known) as server:
-        known.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
+    with serving(Api, known) as known.url:
         try:
             yield known
         finally:
             known.over.set()
-            server.shutdown()
-            thread.join()

@@ -12,7 +12,7 @@ from immutables import Map
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.integration.review.pull_requests import GitHubPullRequests, OfferedForReview, Patience, Where
-from supervisor.model.batch import Batch
+from supervisor.model.batch import Batch, Origin, Result
 from supervisor.model.ledger import Fate, LedgerRow
 from supervisor.ports import Integration, Judgement
 from tests.agent_clone import commit, git
@@ -83,7 +83,7 @@ async def test_it_goes_against_the_branch_that_was_submitted_from_where_that_is_
 ) -> None:
     async with stage(tmp_path) as on:
         on.github.branches = tuple(name.replace("/", "%2F") for name in branches)
-        offer = await on.device().open(replace(on.batch, submitted_from="release/2"), on.head)
+        offer = await on.device().open(replace(on.batch, origin=Origin(branch="release/2")), on.head)
         assert (bool(offer.pull_request), offer.problems) == (True, ())
         assert on.github.body["base"] == into
 
@@ -191,7 +191,7 @@ async def test_last_nights_pull_request_of_the_profile_is_named(tmp_path: Path) 
 async def test_where_nothing_was_merged_escalations_are_told_on_an_empty_commit(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         nothing = Map({number: LedgerRow(Fate.EMPTY) for number in range(1, TESTS + 1)})
-        batch = replace(on.batch, ledger=nothing, branch="")
+        batch = replace(on.batch, ledger=nothing, result=Result())
         assert (await on.device().open(batch, "")).pull_request
         pushed = on.pushed()
         assert git(on.remote, "rev-parse", f"{pushed}^") == batch.base
@@ -260,7 +260,7 @@ class Integrating:
 async def test_what_was_integrated_is_offered_with_its_own_ledger_and_branch(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         made = Integration(on.batch.ledger, f"{BRANCH}-2", head=on.head, problems=("slow",))
-        before = replace(on.batch, ledger=Map(), branch="")
+        before = replace(on.batch, ledger=Map(), result=Result())
         done = await OfferedForReview(Integrating(made), on.device()).integrate(before, 1)
         assert isinstance(done, Integration)
         assert (done.pull_request, done.problems) == (f"{on.github.url}/ann/shop/pull/1", ("slow",))

@@ -6,7 +6,7 @@ from pathlib import Path
 from immutables import Map
 
 from supervisor.flow.partial import so_far
-from supervisor.model.batch import Batch, BatchState
+from supervisor.model.batch import Batch, BatchState, Integrations, Result
 from supervisor.model.ledger import Fate, LedgerRow
 from tests.integration.test_github import BRANCH, stage
 from tests.observe.night import TESTS
@@ -21,7 +21,7 @@ async def test_what_is_done_so_far_is_offered_and_then_superseded_by_everything(
     async with stage(tmp_path) as on:
         merged = [number for number, row in on.batch.ledger.items() if row.fate is Fate.MERGED]
         ledger = Map({number: on.batch.ledger[number] for number in merged})
-        part = replace(at_work(on.batch, *merged), ledger=ledger, branch=BRANCH, integrations=1)
+        part = replace(at_work(on.batch, *merged), ledger=ledger, result=Result(BRANCH), integrations=Integrations(1))
         assert (await on.device().open(part, on.head)).pull_request.endswith("/pull/1")
         left = TESTS - len(merged)
         assert on.github.body["title"].endswith(f"{left} at work")
@@ -30,14 +30,14 @@ async def test_what_is_done_so_far_is_offered_and_then_superseded_by_everything(
         assert "cancelled" not in said
         assert "rescued" not in said
 
-        whole = replace(on.batch, branch=f"{BRANCH}-2", integrations=2)
+        whole = replace(on.batch, result=Result(f"{BRANCH}-2"), integrations=Integrations(2))
         assert (await on.device().open(whole, on.head)).pull_request.endswith("/pull/2")
         assert "Supersedes #1, which has what was done of this batch before" in on.github.body["body"]
 
 
 async def test_while_the_rest_is_at_work_nothing_is_offered_for_an_escalation_alone(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        part = replace(at_work(on.batch, *range(1, TESTS)), ledger=Map(), branch="")
+        part = replace(at_work(on.batch, *range(1, TESTS)), ledger=Map(), result=Result())
         assert (await on.device().open(part, "")).pull_request == ""
         assert not on.github.asked
 
@@ -46,6 +46,8 @@ async def test_an_empty_branch_of_a_batch_is_not_the_one_of_what_was_done_before
     async with stage(tmp_path) as on:
         on.github.add(BRANCH)
         nothing = Map({number: LedgerRow(Fate.EMPTY) for number in range(1, TESTS + 1)})
-        offer = await on.device().open(replace(on.batch, ledger=nothing, branch="", integrations=2), "")
+        offer = await on.device().open(
+            replace(on.batch, ledger=nothing, result=Result(), integrations=Integrations(2)), ""
+        )
         assert offer.pull_request.endswith("/pull/2")
         assert on.pushed(f"{BRANCH}-2")

@@ -14,7 +14,7 @@ from supervisor.adapters.git.merging import EMAIL, NAME
 from supervisor.model.ledger import Fate
 from supervisor.ports import Integration
 from tests.agent_clone import git
-from tests.integration import lies_on_fixes
+from tests.integration import lies_on_fixes, lies_on_forms
 from tests.integration.lies import BOTH, LIARS, Scene, a_scene, resolve
 from tests.integration.workshop import Workshop, fates
 
@@ -77,5 +77,14 @@ async def test_an_honest_one_is_taken_at_its_order_and_its_resolution(scene: Sce
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len([name for name, (act, _) in LIARS.items() if act.__module__ == lies_on_fixes.__name__]) > 10
+    assert (
+        len(
+            [
+                name
+                for name, (act, _) in LIARS.items()
+                if act.__module__ in (lies_on_fixes.__name__, lies_on_forms.__name__)
+            ]
+        )
+        > 10
+    )
     assert len(LIARS) > 40

@@ -250,7 +250,7 @@ async def test_the_branch_is_made_again_on_another_commit(tmp_path: Path) -> Non
     workshop.job(SANE, ("[IMPROVE_TEST] Sane", {"test_sane__py": TESTS["sane"] + "    assert True\n"}))
     now = commit(workshop.repo, "meanwhile", app__py=HALVED, README__md="another\n", NEWS__md="news\n")
     async with beside() as tasks:
-        elsewhere = Elsewhere(workshop.layout, tasks)
+        elsewhere = Elsewhere(workshop.layout, tasks, workshop.trials)
         while (made := await elsewhere.onto(workshop.batch, now))["state"] == "working":
             pass
         again = await elsewhere.onto(workshop.batch, now)

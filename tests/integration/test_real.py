@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from supervisor.model import event as ev
-from supervisor.model.batch import Profile
 from supervisor.model.ledger import Fate
+from supervisor.model.profile import Profile
 from supervisor.rehearsal import lay_out
 from tests.below import end_below
 from tests.daemon.sandbox import Sandbox, running

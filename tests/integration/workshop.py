@@ -12,10 +12,11 @@ from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
 from supervisor.integration.integrator import BranchIntegrator
 from supervisor.model.attempt import AttemptKey, ref_of
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch, Integrations, Origin
 from supervisor.model.job import INTEGRATOR, Brought, Job, JobState
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
+from supervisor.model.profile import Profile
 from supervisor.model.verdict import Verdict
 from supervisor.ports import Integration, Judgement
 from supervisor.verification.trials.trial import Trials
@@ -55,7 +56,8 @@ class Workshop:
         self.base = commit(self.repo, "base", app__py=APP, **tests, **self.files)
         self.layout = Layout(self.folder / "state")
         self.store = GitStore(self.layout.state_dir)
-        self.integrator = BranchIntegrator(self.store, self.layout, Trials(self.store, self.layout.state_dir))
+        self.trials = Trials(self.store, self.layout.state_dir)
+        self.integrator = BranchIntegrator(self.store, self.layout, self.trials)
         self._integrators: Job | None = None
 
     async def opened(self) -> "Workshop":
@@ -69,8 +71,17 @@ class Workshop:
     @property
     def batch(self) -> Batch:
         tests = tuple(job.test for job in self.jobs)
-        batch = Batch("b", 1, str(self.repo), self.base, tests, self.profile, 0.0, integrations=1)
-        batch = replace(batch, submitted_from="main")
+        batch = Batch(
+            "b",
+            1,
+            str(self.repo),
+            self.base,
+            tests,
+            self.profile,
+            0.0,
+            Origin(branch="main"),
+            integrations=Integrations(1),
+        )
         for job in self.jobs:
             batch = batch.with_job(job)
         return replace(batch, integrator=self._integrators)

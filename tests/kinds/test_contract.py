@@ -13,7 +13,8 @@ from supervisor.adapters.mngr.order import create_argv
 from supervisor.kinds import KINDS, Kind, Start, kind_of, who_writes
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import PROGRAMS, Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import PROGRAMS, Profile
 from supervisor.ports import AgentOrder
 from supervisor.transcripts.redact import Redactor
 from tests.adapters.log_box import ATTEMPT, Box

@@ -1,5 +1,7 @@
 """What the lines that a real program has written come to: entries, tokens, and what its provider said no with."""
 
+import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +9,14 @@ import pytest
 
 from supervisor.kinds import kind_of
 from supervisor.model.hindrance import Hindrance
+from supervisor.model.share import WindowShare
 from supervisor.model.usage import Usage
 from supervisor.transcripts.redact import Redactor
 from supervisor.transcripts.tail import LAST_BYTES
-from tests.adapters.log_box import ATTEMPT, Box
+from tests.adapters.log_box import ATTEMPT, KEY, Box
 from tests.kinds.test_contract import recorded
+
+DATA = Path(__file__).parent.parent / "data" / "transcripts"
 
 type Row = tuple[str, str, dict[str, Any]]
 
@@ -60,9 +65,9 @@ def test_codex() -> None:
     # of three responses that read 1001, 1003 and 1004, of which 107, 121 and 128 from a cache
     assert usage == Usage(input=3008 - 356, output=84, cached=356, tool_calls=2, errors=6, model=model)
     assert words == [
-        Hindrance.LIMIT,
+        Hindrance.RATE,
         Hindrance.LOGIN,
-        Hindrance.LIMIT,
+        Hindrance.WINDOW,
         Hindrance.OVERLOAD,
         Hindrance.CREDIT,
     ]
@@ -77,7 +82,7 @@ def test_opencode() -> None:
     assert tools[1][1:] == ("hello\nwrote\n", {"tool": "bash", "error": False})
     assert (usage.tokens, usage.tool_calls, usage.model) == (1028, 1, "model-1")
     assert (usage.input, usage.output, usage.cached) == (888, 26, 114)
-    assert words == [Hindrance.LIMIT, Hindrance.LOGIN, Hindrance.CREDIT]
+    assert words == [Hindrance.RATE, Hindrance.LOGIN, Hindrance.CREDIT]
 
 
 @pytest.mark.parametrize(
@@ -159,3 +164,30 @@ def test_an_older_codex_is_counted_when_it_is_stopped(tmp_path: Path) -> None:
     rollout.write_text(text)
     found = box.ingest.finish(ATTEMPT, pane=False)
     assert (found.input, found.output, found.cached) == (3008 - 356, 84, 356)
+
+
+def test_codex_tells_what_share_of_its_windows_is_used(tmp_path: Path) -> None:
+    """A line of codex 0.169, whose provider had told it in headers; then one of a limit for a single model."""
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    path = codex.transcript.path(box.state)
+    path.parent.mkdir(parents=True)
+    line = (DATA / "codex_windows.jsonl").read_text()
+    path.write_text(line + line.replace('"limit_id":"codex"', '"limit_id":"codex_bengalfox"').replace("42.5", "99.0"))
+    at = datetime.fromisoformat("2026-11-19T12:30:19.245Z").timestamp()
+    told = box.sight.windows
+    assert told == (WindowShare(300, 0.425, 1795098619, at), WindowShare(10_080, 0.13, 1795350619, at))
+    assert box.ingest.sight(KEY) == box.sight
+
+
+@pytest.mark.parametrize("wrong", ["1" + "0" * 400, "-1", '"42"', "null", "[]", "{}"])
+def test_a_window_of_codex_that_is_none_says_nothing(tmp_path: Path, wrong: str) -> None:
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    path = codex.transcript.path(box.state)
+    path.parent.mkdir(parents=True)
+    line = (DATA / "codex_windows.jsonl").read_text()
+    for field in ("used_percent", "window_minutes", "resets_at"):
+        line = re.sub(rf'("{field}":)[\d.]+', rf"\g<1>{wrong}", line)
+        path.write_text(line)
+    assert not box.sight.windows

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -135,14 +136,25 @@ def test_it_leaves_alone_what_is_mended_already(target: Path, tmp_path: Path) ->
     assert stage.published["changes"] == {}
 
 
-@pytest.mark.parametrize("scenario", ["clean", "improve", "forget", "crash", "dirty-crash"])
+def test_it_is_killed_once_and_works_when_tried_again(tmp_path: Path) -> None:
+    """For a drill: nothing is committed by the first, as by any process that gets a SIGKILL."""
+    generate(tmp_path / "repo", 2)
+    test = "tests/test_from_00000.py::test_00001"
+    first, second = (Stage.set_up(tmp_path / "repo", tmp_path / name) for name in ("first", "second"))
+    assert first.play(first.contract(test, attempt=1), "--scenario", "killed") == -signal.SIGKILL
+    assert (first.published, first.subjects) == (None, [])
+    assert second.play(second.contract(test, attempt=2), "--scenario", "killed") == 0
+    assert second.published is not None
+
+
+@pytest.mark.parametrize("scenario", ["clean", "improve", "forget", "refused", "crash", "dirty-crash"])
 def test_a_scenario_is_played_on_any_repository(tmp_path: Path, scenario: str) -> None:
     generate(tmp_path / "any", tests=30)
     stage = Stage.set_up(tmp_path / "any", tmp_path)
     test = "tests/test_from_00025.py::test_00027"
     code = stage.play(stage.contract(test), "--scenario", scenario)
     assert (code == 0) is (stage.published is not None) is ("crash" not in scenario)
-    assert len(stage.subjects) == (scenario == "improve")
+    assert len(stage.subjects) == (scenario in ("improve", "refused"))
     assert (git(stage.repo, "status", "--porcelain") != "") is (scenario == "dirty-crash")
     assert failures(stage.repo, test) == set()
 

@@ -14,11 +14,11 @@ class Messages(Exchange):
             return self.send({"input_tokens": 1})
         messages = body.get("messages", [])
         turns = sum(message.get("role") == "assistant" for message in messages)
-        test, number, turn = self.served.turn(messages, turns)
-        if status := self.served.refusal(test, number, turn):
-            error = {"type": ERRORS[status], "message": "not now"}
+        test, number, turn = self.known.turn(messages, turns)
+        if status := self.known.refusal(test, number, turn):
+            error = {"type": ERRORS[status], "message": turn.words}
             return self.send({"type": "error", "error": error}, status)
-        return self.stream(_told(body, turn, *self.served.answer(test)))
+        return self.stream(_told(body, turn, *self.known.answer(test)))
 
 
 def _shell(body: Json) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from supervisor.kinds import kind_of
-from supervisor.model.batch import Profile
+from supervisor.model.profile import Profile
 from supervisor.rehearsal import commit_all
 from tests.below import end_below
 from tests.daemon.sandbox import Sandbox

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests import loopback
 
 type Json = dict[str, Any]
 
@@ -42,6 +43,8 @@ class Turn:
     run: str = ""
     #: what it refuses with first, so many times
     refuses: tuple[int, int] = (0, 0)
+    #: and with these words
+    words: str = "not now"
 
 
 READS = Turn("I will read what I am to do.", 'cat "$SUPERVISOR_PROMPT"')
@@ -100,13 +103,8 @@ class Model:
             return number, usage
 
 
-class Exchange(BaseHTTPRequestHandler):
+class Exchange(loopback.Answering[Model]):
     """One request and its answer; each API says how it reads and writes them."""
-
-    served: Model
-
-    def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
 
     def do_HEAD(self) -> None:
         self.send({})
@@ -143,15 +141,5 @@ class Exchange(BaseHTTPRequestHandler):
 @contextmanager
 def serving(plays: Mapping[str, Sequence[Turn]], api: type[Exchange]) -> Iterator[Model]:
     model = Model(plays)
-    exchange = type("Served", (api,), {"served": model})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), exchange)
-    server.daemon_threads = False
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="model")
-    thread.start()
-    model.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with loopback.serving(api, model, patient=True) as model.url:
         yield model
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

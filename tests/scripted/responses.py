@@ -26,13 +26,13 @@ TITLE = "title"
 class Responses(Exchange):
     def asked(self, body: Json) -> None:
         if body.get("text", {}).get("format"):
-            return self.stream(_told(Turn('{"title": "A test"}'), *self.served.answer(TITLE)))
+            return self.stream(_told(Turn('{"title": "A test"}'), *self.known.answer(TITLE)))
         items = body.get("input", [])
         turns = sum(item.get("type") == "message" and item.get("role") == "assistant" for item in items)
-        test, number, turn = self.served.turn(items, turns)
-        if status := self.served.refusal(test, number, turn):
+        test, number, turn = self.known.turn(items, turns)
+        if status := self.known.refusal(test, number, turn):
             return self.send({"error": ERRORS[status]}, status)
-        return self.stream(_told(turn, *self.served.answer(test)))
+        return self.stream(_told(turn, *self.known.answer(test)))
 
 
 def _told(turn: Turn, number: int, usage: Mapping[str, int]) -> Iterator[Json]:

@@ -8,6 +8,7 @@ from tests.shape.sources import ROOT
 #: where, and why
 USES = {
     "supervisor/adapters/sqlite/thread.py": "a connection has one thread of its own; anyio's threads are anybody's",
+    "supervisor/gate/wire.py": "uvicorn's protocols are asyncio's: the type of what they are given",
     "supervisor/control/peers.py": "uvicorn's protocols are asyncio's: the type of what they are given",
 }
 #: what others may have started in an interpreter of theirs is none of ours

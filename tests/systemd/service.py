@@ -19,6 +19,7 @@ SCRIPT = ROOT / "scripts" / "install"
 AGENTS = 10
 UNIT, AGENTS_UNIT, SOCKET_UNIT = (f"agent-supervisor{rest}" for rest in (".service", "-agents.service", ".socket"))
 STATE = "/var/lib/agent-supervisor"
+GATE_UNIT = "agent-supervisor-gate.service"
 LIVES = f"{STATE}/lives"
 CONFIG = "/etc/agent-supervisor/config.toml"
 REPO = "/srv/app"
@@ -29,22 +30,29 @@ PATIENCE_SECONDS = 150.0
 WATCHDOG_SECONDS = 25
 SIGN_OF_LIFE = "WatchdogTimestampMonotonic"
 
-GOOD = f"""
-[mngr]
-list_seconds = 2
 
+def agents(program: str, slots: int) -> str:
+    """The configuration of a pool of programs; the table of its profile goes on after it."""
+    return f"""
 [[pools]]
 name = "local"
-slots = {AGENTS}
+slots = {slots}
 
 [profiles.default]
 agent = "command"
-command = ["{AGENT}"]
+command = ["{program}"]
 agent_args = []
 pytest = ["{sys.executable}", "-m", "pytest", "-p", "no:cacheprovider"]
 keep_agents = "none"
 verify_runs = 0
 integrator = false
+"""
+
+
+GOOD = f"""
+[mngr]
+list_seconds = 2
+{agents(AGENT, AGENTS)}
 env = {{ LIVES = "{LIVES}", WORK_SECONDS = "3000", GIVEN = "credential:given" }}
 """
 

@@ -18,6 +18,7 @@ from tests.systemd.service import (
     AGENTS,
     AGENTS_UNIT,
     CONFIG,
+    GATE_UNIT,
     GOOD,
     PATIENCE_SECONDS,
     REPO,
@@ -34,7 +35,8 @@ pytestmark = [pytest.mark.real, pytest.mark.proof, pytest.mark.timeout(600)]
 
 #: the score of `systemd-analyze security`: 10 is a service without any protection
 MOST_EXPOSED = 4.0
-UNITS = [UNIT, AGENTS_UNIT, SOCKET_UNIT, "agent-supervisor-overnight.service", "agent-supervisor-overnight.timer"]
+UNITS = [UNIT, AGENTS_UNIT, SOCKET_UNIT, GATE_UNIT, "agent-supervisor-gate.socket"]
+UNITS += ["agent-supervisor-overnight.service", "agent-supervisor-overnight.timer"]
 
 
 @pytest.fixture(scope="module")

@@ -88,9 +88,23 @@ async def the_life_of_a_batch(here: Team, same: Same) -> None:
         await same(*words)
     await same("wait", batch)
     await same("report", batch)
+    await a_review(here, same, batch)
     await same("work")
     await same("events", batch)
     await same("cancel", await same("submit", CLEAN, "--allow-dirty"))
+
+
+async def a_review(here: Team, same: Same, batch: str) -> None:
+    """All that is on the branch is dropped, and comes back."""
+    shown = (await here.ctl("--json", "review", batch)).json
+    commits, branch = [row["commit"] for row in shown["rows"]], f"refs/heads/{shown['branch']}"
+    assert commits
+    made = git(here.repo, "rev-parse", f"{branch}^{{tree}}")
+    await same("review", batch)
+    await same("review", batch, "drop", *commits, "--reason", "to see whether it can")
+    assert git(here.repo, "log", "-1", "--format=%s", branch).startswith('Revert "')
+    await same("review", batch, "undo", *commits)
+    assert git(here.repo, "rev-parse", f"{branch}^{{tree}}") == made
 
 
 async def is_done(here: Team, batch: str) -> bool:

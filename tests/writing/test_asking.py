@@ -11,7 +11,8 @@ from supervisor.control.client import Answered
 from supervisor.e2e.tutorial.writing import Kind, Task
 from supervisor.launch.orders import ContractOrders
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
+from supervisor.model.profile import Profile
 from supervisor.verification.inspecting import write_advice
 from tests.agent_clone import git
 from tests.cli.running import ctl

@@ -17,8 +17,9 @@ from supervisor.adapters.layout import Layout
 from supervisor.e2e.tutorial.blocks import parse
 from supervisor.e2e.tutorial.writing import Task, seed_tasks
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.batch import Batch, Profile
+from supervisor.model.batch import Batch
 from supervisor.model.job import Brought, Job
+from supervisor.model.profile import Profile
 from supervisor.model.verdict import Verdict
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from supervisor.verification.writers.writing import read_proposal

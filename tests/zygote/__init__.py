@@ -29,11 +29,11 @@ ROOT = HERE.parents[1]
 #: the installed programs
 REAL = Path(sys.executable).parent
 REAL_MNGR = ROOT / ".venv-mngr" / "bin" / "mngr"
-NAMES = ("supervisord", "supervisorctl", "agent-supervisord", "agent-supervisorctl")
+NAMES = ("supervisord", "supervisorctl", "supervisor-gate", "agent-supervisord", "agent-supervisorctl")
 #: modules that are run as `python -m` runs them; what is called pytest on PATH stays the real one
 MODULES = {"forked-pytest": "pytest", "box": "tests.daemon.box", "probe": "tests.zygote.probe"}
 #: what our programs import sooner or later
-IMPORTS = ("supervisor.boot", "supervisor.settings", "supervisor.cli.*", "_pytest.*", "tests.waiting", "zoneinfo")
+IMPORTS = ("supervisor.serving", "supervisor.settings", "supervisor.cli.*", "_pytest.*", "tests.waiting", "zoneinfo")
 #: bytes for the arguments, and for the environment, of a program, as others see them in /proc
 ARGUMENTS, ENVIRONMENT = 500, 8_000
 

@@ -75,8 +75,7 @@ def sandbox(command: Path = STUB, **settings: Any) -> Iterator[Sandbox]:
         given = {"warm": False, "call_timeout": 30.0, "env": {"PATH": PATH}, **places, **settings}
         yield Sandbox(root, MngrSettings(command=str(command), **given))
     finally:
-        _kill_agents(root)
-        until_sync(f"every process of {root} is gone", lambda: not processes_of(root))
+        until_sync(f"every process of {root} is gone", lambda: _are_gone_with_agents(root))
         shutil.rmtree(root)
 
 
@@ -97,6 +96,12 @@ def processes_of(root: Path) -> list[psutil.Process]:
             if process.environ().get("HOME") == str(root / "home") and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
+
+
+def _are_gone_with_agents(root: Path) -> bool:
+    """Asked again and again: one that has just been forked can't be told for an agent yet."""
+    _kill_agents(root)
+    return not processes_of(root)
 
 
 def _kill_agents(root: Path) -> None:
