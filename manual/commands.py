@@ -9,6 +9,7 @@ from typing import Any
 
 import typer.main
 
+from supervisor.cli import gate as supervisor_gate
 from supervisor.cli import main, supervisord
 
 _EXAMPLE = re.compile(r"^Example: +(.*)$", re.M)
@@ -47,10 +48,17 @@ def common() -> tuple[Option, ...]:
 
 
 def daemon() -> Command:
-    parser = supervisord.parser()
+    return _program(supervisord.parser())
+
+
+def gate() -> Command:
+    return _program(supervisor_gate.parser())
+
+
+def _program(parser: argparse.ArgumentParser) -> Command:
     options = [_argument(each) for each in parser._actions if each.option_strings != ["-h", "--help"]]
-    synopsis = " ".join(["supervisord", *(f"[{each.synopsis}]" for each in options)])
-    return Command("supervisord", synopsis, parser.description or "", "", tuple(options))
+    synopsis = " ".join([parser.prog, *(f"[{each.synopsis}]" for each in options)])
+    return Command(parser.prog, synopsis, parser.description or "", "", tuple(options))
 
 
 def _each(prefix: str, group: Any) -> Iterator[Command]:

@@ -39,7 +39,7 @@ def _told(cls: type[event.Event]) -> Told:
 
 
 def _said(cls: type[Any]) -> dict[str, str]:
-    return dict(comments.of(cls)) if cls.__module__ == event.__name__ else {}
+    return dict(comments.of(cls)) if cls.__module__.startswith(f"{event.__name__}.") else {}
 
 
 def _about(cls: type) -> str:

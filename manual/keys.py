@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from manual import comments
-from supervisor.settings import tables
+from supervisor.settings import alerting, dashboard, gate, governing, policies, pools, scheduling, tables, telemetry
 
 #: what depends on who asks, and on which machine
 WHERE = {
@@ -26,11 +26,24 @@ PRECEDENCE = (
 TABLES: dict[str, type[BaseModel]] = {
     "": tables.Settings,
     "[mngr]": tables.MngrTable,
-    "[[pools]]": tables.PoolTable,
+    "[[pools]]": pools.PoolTable,
     "[profiles.NAME]": tables.ProfileTable,
     "integrate_at": tables.IntegrateAtTable,
     "[github]": tables.GitHubTable,
     "[keep]": tables.KeepTable,
+    "[accounts.NAME]": governing.AccountTable,
+    "[budget]": governing.BudgetTable,
+    "[[prices]]": governing.PriceTable,
+    "[[refusals]]": governing.RefusalTable,
+    "[policy.FOLDER]": policies.PolicyTable,
+    "[gate]": gate.GateTable,
+    "[[gate.upstreams]]": gate.UpstreamTable,
+    "[dashboard]": dashboard.DashboardTable,
+    "[telemetry]": telemetry.TelemetryTable,
+    "[[schedules]]": scheduling.ScheduleTable,
+    "[[alerts]]": alerting.AlertTable,
+    "[[webhooks]]": alerting.WebhookTable,
+    "[mail]": alerting.MailTable,
 }
 
 
@@ -56,7 +69,8 @@ def all_tables() -> tuple[Table, ...]:
 
 
 def _keys(cls: type[BaseModel]) -> tuple[Key, ...]:
-    told = comments.of(cls)
+    ours = (each for each in reversed(cls.__mro__) if each.__module__.startswith("supervisor."))
+    told = {name: text for each in ours for name, text in comments.of(each).items()}
     return tuple(
         Key(name, kind(field.annotation), _default(name, field), told[name])
         for name, field in cls.model_fields.items()

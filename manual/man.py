@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from manual import codes, commands, keys
 from supervisor import __version__
-from supervisor.cli import supervisord
+from supervisor.cli import gate, supervisord
 
 FILES = (
     ("/etc/agent-supervisor/config.toml", "the configuration, for root"),
@@ -25,6 +25,7 @@ OVERVIEW = (
 def all_pages() -> Mapping[str, str]:
     return {
         "supervisorctl.1": "\n".join(_ctl()) + "\n",
+        "supervisor-gate.8": "\n".join(_gate()) + "\n",
         "supervisord.8": "\n".join(_daemon()) + "\n",
         "agent-supervisor.toml.5": "\n".join(_configuration()) + "\n",
     }
@@ -63,6 +64,19 @@ def _daemon() -> Iterator[str]:
     yield ".SH FILES"
     yield from _listed(FILES)
     yield from _end("supervisorctl(1), agent\\-supervisor.toml(5)")
+
+
+def _gate() -> Iterator[str]:
+    program = commands.gate()
+    yield from _head("supervisor-gate", 8, "the gateway between agents and their model")
+    yield f".SH SYNOPSIS\n{_plain(program.synopsis)}"
+    yield from _text("DESCRIPTION", program.about, "It runs until it is told to stop, beside supervisord(8).")
+    yield ".SH OPTIONS"
+    yield from _listed((each.synopsis, each.about) for each in program.options)
+    yield from _text("SIGNALS", gate.SIGNALS)
+    yield ".SH EXIT STATUS"
+    yield from _listed(gate.EXIT_CODES.items())
+    yield from _end("supervisord(8), agent\\-supervisor.toml(5)")
 
 
 def _configuration() -> Iterator[str]:

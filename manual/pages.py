@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from manual import api, codes, commands, events, keys
+from manual import api, codes, commands, events, keys, metrics
 
 MADE = "This page is made from the code when the site is built.\n"
 
@@ -14,6 +14,7 @@ def all_pages() -> Mapping[str, str]:
         "api.md": "\n".join(_api()),
         "events.md": "\n".join(_events()),
         "exit-codes.md": "\n".join(_exit_codes()),
+        "metrics.md": "\n".join(_metrics()),
     }
 
 
@@ -36,12 +37,14 @@ def _escaped(text: str) -> str:
 
 def _command_line() -> Iterator[str]:
     yield f"# Command line\n\n{MADE}"
-    yield "`supervisorctl` talks to the daemon, `supervisord` is the daemon. Both have a man page.\n"
+    yield "`supervisorctl` talks to the daemon, `supervisord` is the daemon, `supervisor-gate` the "
+    yield "[gate](../gate.md). Each has a man page.\n"
     yield "## Options\n\nAll but `--version` can also stand behind the verb.\n"
     yield table(["option", "meaning"], ((code(each.synopsis), each.about) for each in commands.common()))
     for each in commands.verbs():
         yield from _command(each)
     yield from _command(commands.daemon())
+    yield from _command(commands.gate())
 
 
 def _command(command: commands.Command) -> Iterator[str]:
@@ -111,6 +114,18 @@ def _events() -> Iterator[str]:
         for each in events.all_events()
     )
     yield table(["kind", "of a", "meaning and fields"], rows)
+
+
+def _metrics() -> Iterator[str]:
+    yield f"# Metrics\n\n{MADE}"
+    yield (
+        "`GET /metrics` and `supervisorctl metrics` give them; [Metrics](../metrics.md) says how they are used. "
+        "Labels are never ids. Beside these there are the `process_…` metrics of the daemon of every exporter.\n"
+    )
+    rows = (
+        (code(each.name), each.kind, ", ".join(map(code, each.labels)), each.about) for each in metrics.all_metrics()
+    )
+    yield table(["metric", "type", "labels", "meaning"], rows)
 
 
 def _fields(event: events.Told) -> Iterator[str]:
