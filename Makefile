@@ -11,7 +11,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
 # A warning is an error: a broken link, a page that no menu has, something that would be fetched.
 SITE = sphinx-build -q -W --keep-going -j auto -d site/.doctrees -b html docs site
 
-.PHONY: help setup setup-tests demo test check proof bench docs picture install uninstall lock diagrams clean
+.PHONY: help setup setup-tests demo test test-all check proof bench docs picture pictures install uninstall lock diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -25,7 +25,10 @@ setup-tests: ## setup, and install what only the tests need (systemd, sshd, chro
 demo: setup ## a complete run in minutes, without an API key: a daemon, 44 tests, an agent on each
 	@supervisorctl demo
 
-test: setup-tests ## run all tests but the slow proofs
+test: setup-tests ## run the quick tests: most of them, in minutes
+	@pytest -q -n $(WORKERS) --dist worksteal -rfER -m "not long and not proof" $(TESTS)
+
+test-all: setup-tests ## run all tests but the slow proofs, as CI does
 	@pytest -q -n $(WORKERS) --dist worksteal -rfER -m "not proof" $(TESTS)
 
 proof: setup-tests ## run the slow proofs: crashes at every step on the real mngr, properties on many examples
@@ -49,6 +52,9 @@ docs: setup ## the site, in site/; every link in it is checked
 
 picture: setup ## draw docs/img/follow.svg from a recording of the demo, which takes minutes
 	@pytest -q --timeout 0 -p no:xdist manual/record_follow.py
+
+pictures: setup-tests ## draw docs/img/dashboard*.png from a generated night, in a minute
+	@pytest -q --timeout 0 -p no:xdist manual/show_dashboard.py
 
 install: setup ## install under PREFIX (/usr/local), staged in DESTDIR
 	@scripts/install

@@ -27,8 +27,8 @@ from bench.lateness import loop_lags
 from supervisor.adapters.mngr import open_agents
 from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.boot import daemon, mngr_settings, opened
-from supervisor.model.batch import Profile
 from supervisor.model.event import BatchFinished, Event, JobEnded, LaunchStarted, WorkCollected, WorkPublished
+from supervisor.model.profile import Profile
 from supervisor.model.request import Submit
 from supervisor.model.state import State
 from supervisor.ports import AgentOrder, Place

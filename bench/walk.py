@@ -7,7 +7,7 @@ module of ours into another is noted: in the request, in the loop, and in each e
 other. A step is a function that such a call reaches for the first time. Left out are nouns (`model`, `ports`,
 `errors`, `kinds`, and whatever is a frozen value), what only observes, starts or configures, and the devices below
 the stages (`adapters`, `transcripts`). A room's subfolder has a front door: what happens behind it is no part of the
-walk. What watches all agents all the time is a walk of its own.
+walk. What watches all agents all the time is a walk of its own, and so is the survey, which belongs to a batch.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from tests.waiting import until_sync
 ROOT = Path(supervisor.__file__).parent
 TEST = "tests/e2e/test_tags.py::test_list_by_tag"
 NO_PLACE = frozenset(("model", "ports", "errors", "paths", "threads", "tasks", "adapters", "observe", "cli", "boot"))
-NO_PLACE |= {"settings", "kinds", "transcripts", "agents", "e2e", "rehearsal"}
+NO_PLACE |= {"serving", "settings", "kinds", "transcripts", "agents", "e2e", "rehearsal"}
 #: what a submit reaches first, and what a landed branch comes to
 FIRST, LAST = "submit", "GitStore.land_once"
 #: the request, the loop, and whatever it performs
@@ -164,7 +164,7 @@ def _noted(folder: Path, test: str) -> list[tuple[str, str, str]]:
     """Nobody looks on, as that would be no part of the job: the branch is what is waited for."""
     lay_out(folder / "pantry")
     config, into = folder / "config.toml", folder / "walk.json"
-    config.write_text(demo.CONFIG.format(folder=folder, slots=1, python=sys.executable))
+    config.write_text(demo.CONFIG.format(folder=folder, slots=1, python=sys.executable) + 'survey = "file"\n')
     command = [sys.executable, "-m", "bench.walk", "--daemon", str(config), str(into)]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     branches = folder / "pantry" / ".git" / "refs" / "heads" / "supervisor"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from supervisor.model.batch import Profile
+from supervisor.model.profile import Profile
 from supervisor.verification.trials.running import run, walls_lack
 from supervisor.verification.walls.sandbox import limits_of
 from supervisor.verification.walls.toolchain import tools
