@@ -7,12 +7,12 @@ Each remote pool has slots of its own. By default a claim is verified where its 
 remote pool is not executed on this machine unless the profile says so. A pool that is away holds up no other.
 
 Claims that wait go together: one group, one slot. The judge settles what it can from common runs and puts the rest
-back, each with the size of the largest group that it may still be in. A claim that is put back as a suspect goes
-alone, which settles everything.
+back, each with the size of the largest group that it may still be in, and with the jobs that may not be in it. A
+claim that is put back as a suspect goes alone, which settles everything.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from supervisor.model.attempt import AttemptKey
@@ -38,6 +38,12 @@ def _may_share(batch: Batch, job: Job) -> bool:
     """Whether there is work to run."""
     is_success = job.brought.claim in SUCCESSES
     return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.head)
+
+
+def put_back(state: State, key: AttemptKey, most: int, meets: Collection[int]) -> State:
+    """A group did not settle the claim. The group was too large, unless it is known who may not be in it."""
+    left = state.verifying.left(key, is_red=most > 1 and not meets)
+    return wanted(replace(state, verifying=left.with_apart(key, meets) if meets else left), key, most)
 
 
 def let_go(state: State, key: AttemptKey, at: float) -> State:
@@ -112,7 +118,7 @@ def slots_of(state: State, pool: str = "") -> int:
 
 
 def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[AttemptKey]:
-    """The first that waits, and those after it that may be in as large a group."""
+    """The first that waits, and those after it that may be in as large a group, and in one with those before."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]
@@ -120,6 +126,6 @@ def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[A
     for key in others:
         if len(group) >= most:
             break
-        if len(group) < waiting[key]:
+        if len(group) < waiting[key] and not any(state.verifying.are_apart(key, other) for other in group):
             group.append(key)
     return group
