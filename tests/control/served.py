@@ -14,6 +14,7 @@ from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.memory_journal import MemoryJournal
+from supervisor.adapters.recordings.kept import KeptRecordings
 from supervisor.control.client import Client
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
@@ -240,6 +241,7 @@ async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str,
         stream=stream,
         logs=logs,
         files=lambda: KeptFiles(Layout(home / "state"), Redactor()),
+        recordings=lambda: KeptRecordings(Layout(home / "state"), Redactor()),
         profile=lambda name: resolve(settings, name),
         reload=reload,
         known=KnownCode(Layout(home / "state")),
