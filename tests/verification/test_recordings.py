@@ -22,9 +22,10 @@ from supervisor.errors import DeviceFailed
 from supervisor.model.attempt import AttemptKey
 from supervisor.transcripts.redact import Redactor
 from tests.verification.courtroom import FIXED, courtroom
+from tests.verification.recorded import GOOD, TEST, cast, lay
 
 KEY = AttemptKey("b", 1, 1)
-TEST, OTHER = "tests/test_term.py::test_shown", "tests/test_term.py::test_other"
+OTHER = "tests/test_term.py::test_other"
 TERM = f"""\
 import pathlib
 import pytest
@@ -81,25 +82,6 @@ async def test_a_film_of_a_kept_recording_has_its_screens(tmp_path: Path) -> Non
 
 
 # --- what somebody else laid out
-
-
-def cast(*events: list[Any], version: int = 3, **more: Any) -> bytes:
-    head = {"version": version, "term": {"cols": 40, "rows": 5}, "title": "a title", "timestamp": 1_750_000_000}
-    lines = [{**head, **more}, *([0.5, *each] for each in events)]
-    return b"".join(json.dumps(each).encode() + b"\n" for each in lines)
-
-
-GOOD = cast(["o", "hello"])
-
-
-def lay(
-    checkout: Path, data: bytes = GOOD, *, test: str = TEST, name: str = "tool", run: str = "r1", at: str = ""
-) -> Path:
-    folder = checkout / at / ".test_output" / "e2e" / run / "the-test" / "attempt-1"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "result.json").write_text(json.dumps({"nodeid": test}))
-    (folder / f"{name}.cast").write_bytes(data)
-    return folder
 
 
 def of_agent(home: Path, checkout: Path, test: str = TEST) -> list[Recording]:

@@ -103,7 +103,7 @@ class Player {
     for (let number = 0; number < Math.max(used, 1); number += 1) {
       term.append(styled(this.cast.rows[rows[number]] || [], make("div", { className: "row" })));
     }
-    return make("div", { className: "window", tabindex: 0, role: "region", "aria-label": `screen at ${clock(time)}` }, term);
+    return make("div", { className: "window", tabindex: 0, role: "group", "aria-label": `screen at ${clock(time)}` }, term);
   }
 
   // Space plays and stops, the arrows go back and on: also where only the terminal has the focus.
