@@ -53,7 +53,7 @@ def _option(key: AttemptKey, shown: Shown, *, is_first: bool) -> dict[str, Any]:
 async def recording(
     house: TheHouse,
     job: str,
-    attempt: Annotated[int, Path(ge=1, le=1_000_000)],
+    attempt: Annotated[int, Path(ge=0, le=1_000_000)],
     of: Annotated[str, Path(pattern=f"^({PLACE.pattern})$")],
     number: Annotated[int, Path(ge=1, le=1_000)],
 ) -> Response:

@@ -218,6 +218,17 @@ async def test_it_is_data_for_who_is_logged_in_and_nothing_else(tmp_path: Path) 
             assert (await client.get("/jobs/b.2/recordings/1/run-1/1")).status_code == 404
 
 
+async def test_a_job_that_has_no_agent_yet_shows_how_it_is_at_the_base(tmp_path: Path) -> None:
+    world = World(local=1)
+    world.now = time.time() - 60
+    async with seen(tmp_path, world.submit("b", 2).do(Launch)) as there:
+        kept(there, BASE, cast([0.1, "o", "it was 5"]), test="tests/test_it.py::test_2")
+        async with there.logged_in() as client:
+            page = (await client.get("/jobs/b.2")).text
+            assert "Before the work" in page
+            assert (await client.get("/jobs/b.2/recordings/0/base/1")).status_code == 200
+
+
 async def test_the_api_names_them(tmp_path: Path) -> None:
     async with a_job(tmp_path) as there:
         kept(there, BASE, cast([0.25, "o", "x"], title="tool"))

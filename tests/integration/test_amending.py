@@ -39,6 +39,7 @@ class Offered:
     branch: ReviewedBranch
     where: Where
     world: World = field(default_factory=lambda: World(local=1))
+    timeout: float = 30.0
 
     @property
     def text(self) -> str:
@@ -63,7 +64,7 @@ class Offered:
 
     async def revised(self) -> None:
         """What is due is done by the devices."""
-        device = AmendingReviser(BranchReviser(self.on.store, self.where), self.where, timeout=2.0)
+        device = AmendingReviser(BranchReviser(self.on.store, self.where), self.where, timeout=self.timeout)
         revising = Revising(device, lambda: self.world.now)
         for effect in self.world.pending(Revise):
             self.world.answer(effect, await revising.revise(self.review, effect.number))
@@ -176,7 +177,9 @@ TROUBLES = {
 async def test_it_is_tried_again_while_the_branch_is_done(tmp_path: Path, trouble: str) -> None:
     async with offered(tmp_path) as at:
         at.github.fail(TROUBLES[trouble])
+        at.timeout = 1.0 if trouble == "it hangs" else at.timeout
         await at.said(Verdict.DROPPED, at.on.third)
+        at.timeout = 30.0
         [said] = at.review.told
         assert said.startswith("the text of the pull request does not say it yet: GitHub")
         reverted = at.on.tip(at.on.remote)

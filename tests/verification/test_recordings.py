@@ -218,6 +218,15 @@ def test_there_is_a_limit_of_how_many(tmp_path: Path) -> None:
     assert [each.of for each in kept(tmp_path / "state")] == ["agent"] * MOST
 
 
+def test_so_much_is_looked_through_and_no_more(tmp_path: Path) -> None:
+    """What is no recording is no reason to read on."""
+    for number in range(finding.MOST_READ + 50):
+        lay(tmp_path / "clone", b"no recording", name=f"n{number}", run="r9")
+    lay(tmp_path / "clone", name="good", run="r1")
+    assert of_agent(tmp_path, tmp_path / "clone") == []
+    assert len(finding.homes_of(["/".join("a" * 50) + "/test_it.py::test"])) == finding.MOST_HOMES
+
+
 def test_no_name_is_a_path(tmp_path: Path) -> None:
     lay(tmp_path / "clone", name="..\\..;rm -rf <b>\u202e")
     [one] = of_agent(tmp_path, tmp_path / "clone")

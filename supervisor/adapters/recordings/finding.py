@@ -24,7 +24,9 @@ MOST_BYTES = 2 * 2**20
 MOST_RESULT = 2**20
 MOST_NODE, MOST_NAME = 1_000, 100
 #: entries of a folder that are looked at, and folders of each kind that are opened
-MOST_ENTRIES, MOST_RUNS, MOST_TESTS, MOST_ATTEMPTS = 2_000, 20, 1_000, 5
+MOST_ENTRIES, MOST_HOMES, MOST_RUNS, MOST_TESTS, MOST_ATTEMPTS = 2_000, 12, 20, 1_000, 5
+#: folders of attempts that are looked into, and files that are read, in all
+MOST_LOOKS, MOST_READ = 5_000, 300
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,6 +44,17 @@ class Found:
     is_cut: bool
 
 
+@dataclass(slots=True)
+class _Patience:
+    """What is left of the looks and of the reading: most may be of no use."""
+
+    looks: int = MOST_LOOKS
+    reads: int = MOST_READ
+
+    def has_ended(self) -> bool:
+        return self.looks <= 0 or self.reads <= 0
+
+
 class _Result(msgspec.Struct):
     nodeid: str
 
@@ -50,7 +63,7 @@ def homes_of(nodes: Iterable[str]) -> list[str]:
     """Where pytest may be at home when it runs these tests: the checkout, and each folder above them."""
     files = [PurePosixPath(file_of(node)) for node in nodes]
     above = {str(parent) for file in files for parent in file.parents if ".." not in file.parts}
-    return sorted({".", *above} - {"/"}, key=lambda each: (len(each), each))
+    return sorted({".", *above} - {"/"}, key=lambda each: (len(each), each))[:MOST_HOMES]
 
 
 def runs_in(checkout: Path, homes: Iterable[str]) -> frozenset[RunName]:
@@ -62,10 +75,11 @@ def found(
     checkout: Path, homes: Iterable[str], is_wanted: Callable[[str], bool], but: Set[RunName] = frozenset()
 ) -> Iterator[Found]:
     """Those of the last run first. `is_wanted`: by its test; `but`: runs that are none of these."""
+    patience = _Patience()
     for home, place, runs in _places(checkout, homes):
         for run in runs:
             if (home, run) not in but:
-                yield from _of_run(place, run, is_wanted)
+                yield from _of_run(place, run, is_wanted, patience)
 
 
 def _places(checkout: Path, homes: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
@@ -76,20 +90,25 @@ def _places(checkout: Path, homes: Iterable[str]) -> Iterator[tuple[str, int, li
                     yield home, place, sorted(_names(place), reverse=True)[:MOST_RUNS]
 
 
-def _of_run(place: int, run: str, is_wanted: Callable[[str], bool]) -> Iterator[Found]:
+def _of_run(place: int, run: str, is_wanted: Callable[[str], bool], patience: _Patience) -> Iterator[Found]:
     with _within(place, run) as tests:
         for test in sorted(_names(tests))[:MOST_TESTS]:
             with _within(tests, test) as attempts:
                 for attempt in sorted(_names(attempts), key=lambda name: (-len(name), name))[:MOST_ATTEMPTS]:
                     with _within(attempts, attempt) as here:
-                        yield from _of_attempt(here, is_wanted)
+                        yield from _of_attempt(here, is_wanted, patience)
+                    if patience.has_ended():
+                        return
 
 
-def _of_attempt(here: int | None, is_wanted: Callable[[str], bool]) -> Iterator[Found]:
+def _of_attempt(here: int | None, is_wanted: Callable[[str], bool], patience: _Patience) -> Iterator[Found]:
+    patience.looks -= 1
     names = sorted(name for name in _names(here) if name.endswith(ENDING))
+    patience.reads -= bool(names)
     if here is None or not names or not is_wanted(test := _test(here)):
         return
-    for name in names:
+    for name in names[: max(patience.reads, 0)]:
+        patience.reads -= 1
         if (data := _read(here, name, MOST_BYTES + 1)) is None:
             continue
         is_cut = len(data) > MOST_BYTES

@@ -20,7 +20,7 @@ SHORT = 12
 
 _BEGIN = re.compile(r"^<!-- agent-supervisor profile=(\S+) batch=(\S+) -->\r?$", re.MULTILINE)
 _END = re.compile(rf"^{re.escape(END)}\r?$", re.MULTILINE)
-_DROPPED = re.compile(rf"\n*^{re.escape(DROPPED)}$.*\Z", re.MULTILINE | re.DOTALL)
+_DROPPED = re.compile(rf"^{re.escape(DROPPED)}$.*\Z", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"(1\. |- )(.*)")
 _STRUCK_ROW = re.compile(r"(1\. |- )~~(.*)~~ \*\*dropped\*\*")
 _COMMIT = re.compile(rf"\b[0-9a-f]{{{SHORT}}}\b")
