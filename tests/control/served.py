@@ -246,12 +246,7 @@ async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str,
         reload=reload,
         known=KnownCode(Layout(home / "state")),
         facts={"version": "0", "state_dir": str(home / "state")},
-        invite=lambda author: {
-            "token": "once",
-            "reader_token": "often",
-            "port": 8600,
-            "socket": str(home / "ctl.web"),
-        },
+        invite=lambda author: {"token": "once", "reader_token": "often", "port": 8600, "socket": f"{home}/ctl.web"},
     )
     socket = home / "ctl.sock"
     tasks.start_soon(loop.run)
