@@ -169,10 +169,16 @@ def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
     facts = "\n".join(
         f"{key:<14}{printing.clean(value)}"
         for key, value in known.items()
-        if value not in (None, "", []) and key != "work"
+        if value not in (None, "", []) and key not in ("work", "recordings")
     )
     facts = "\n".join([facts, *(f"{'work':<14}{work_line(each)}" for each in known.get("work") or ())])
+    facts = "\n".join([facts, *(f"{'recording':<14}{_recording(each)}" for each in known.get("recordings") or ())])
     here.show(data, "\n".join([facts, "", *(printing.event_line(event) for event in happened)]))
+
+
+def _recording(each: dict[str, Any]) -> str:
+    title = f" {each['title']}" if each["title"] else ""
+    return printing.clean(f"{each['of']}: {each['name']}{title}, {each['seconds']:.1f} s")
 
 
 def work_line(each: dict[str, Any]) -> str:

@@ -225,6 +225,9 @@ class JobRow(BaseModel):
     #: the work of its attempts, and where it is
     work: list[dict[str, Any]] = []
     evidence: dict[str, Any] | None = None
+    #: of the terminals that its test used: at the base, in the runs of its verification, in its agent's own runs;
+    #: of one job only
+    recordings: list[dict[str, Any]] = []
 
 
 class JobStatus(Dated):

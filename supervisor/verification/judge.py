@@ -20,6 +20,7 @@ from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
+from supervisor.adapters.recordings.keeping import RecordingsOfAttempts
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
@@ -49,6 +50,7 @@ class ProvingJudge:
         """`pool`: where the trials are; "": on this machine."""
         self._store, self._layout = store, layout
         self._trials = trials
+        self._recordings = RecordingsOfAttempts(layout)
         self._baselines = Baselines(self._trials, layout, pool)
         self._writing = WritingJudge(store, layout, trials) if isinstance(trials, Trials) else None
 
@@ -138,10 +140,12 @@ class ProvingJudge:
         return known.run if known is not None else None
 
     def _keep_log(self, batch: Batch, job: Job, trial: Place) -> None:
-        """For a person: what was run, and how each run ended."""
-        folder = self._layout.attempt(AttemptKey(batch.id, job.number, job.attempts))
+        """For a person: what was run, how each run ended, and the recordings of the tests."""
+        key = AttemptKey(batch.id, job.number, job.attempts)
+        folder = self._layout.attempt(key)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "verification.log").write_text(trial.log)
+        self._recordings.of_runs(key, job.test, [run.recorded for run in trial.runs])
 
 
 async def opened_judge(store: GitStore, layout: Layout) -> ProvingJudge:

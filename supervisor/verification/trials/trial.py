@@ -20,6 +20,7 @@ from anyio import Lock
 
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.recordings.keeping import keep_those_of
 from supervisor.model.batch import Batch
 from supervisor.threads import at_length, in_thread
 from supervisor.verification.setups.inputs import surroundings
@@ -92,9 +93,16 @@ class Trial:
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
-        met = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met)}
-        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **met))
+            recorded = await at_length(self._recorded, nodes) if instruments.shows_the_work else ""
+        more = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met), "recorded": recorded}
+        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **more))
         return self.runs[-1]
+
+    def _recorded(self, nodes: tuple[str, ...]) -> str:
+        """Out of its checkout, which goes with the run, to a place that no run can have laid out. Blocking."""
+        checkout, folder = self.places.checkout, self.folder / f"recorded-{os.urandom(6).hex()}"
+        before = self.prepared / checkout.relative_to(self.places.home)
+        return str(folder) if keep_those_of(checkout, nodes, folder, before=before) else ""
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
