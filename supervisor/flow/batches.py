@@ -249,6 +249,7 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     job = replace(
         job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks, continues=0
     )
+    job = replace(job, borrowed=None)
     carried = batch.integrations.carried - {job.number}  # its work will be new
     batch = batch.with_job(job).merging(replace(batch.integrations, carried=carried))
     return queue.again(state.with_batch(batch).drop(("integrate", event.batch)), event)

@@ -94,6 +94,7 @@ def integrators(batch: Batch) -> tuple[Job, ...]:
 _AWAY = (None, Stage.RELEASING)
 _STAGES: dict[JobState, tuple[Stage | None, ...]] = {
     JobState.QUEUED: _AWAY,
+    JobState.HELD: (None,),
     JobState.LAUNCHING: (Stage.LAUNCHING,),
     JobState.RUNNING: (Stage.LIVE,),
     JobState.PARKED: (Stage.LIVE,),
@@ -120,6 +121,9 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             where = (batch.id, job.number)
             if job.state is JobState.QUEUED:
                 assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
+            if job.state is JobState.HELD:
+                is_awaited = _is_awaited(state, batch, job)
+                assert is_awaited or {("borrow", *where), ("free", *where)} & under_way, f"{job} is held for ever"
             if job.state is JobState.VERIFYING:
                 key = AttemptKey(*where, job.attempts)
                 is_judged = key in state.verifying.waiting or ("settle", *where) in under_way
@@ -128,6 +132,9 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
                 assert is_judged, f"{job} is never judged"
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
+        if batch.next_queued is not None and batch.next_waiting is None:
+            is_surveyed = batch.survey.is_due or batch.survey.under_way
+            assert is_surveyed, f"{batch.id}.{batch.next_queued} waits for its file, which nobody runs"
         for number in batch.survey.under_way:
             assert ("base", batch.id, number) in under_way, f"group {number} of the survey of {batch.id} never ends"
         if batch.finished_at is None and batch.is_drained:
@@ -142,6 +149,16 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             assert ("window", batch.id) in under_way, f"the window of {batch.id} never changes"
 
 
+def _is_awaited(state: State, batch: Batch, job: Job) -> bool:
+    """Whether the sibling that it waits for is on its way, or about to be."""
+    family = batch.siblings.of(job.number)
+    assert family is not None
+    assert family.fix is None, f"{job} waits for what is there"
+    first = batch.job(family.first) if family.first else job
+    is_next = first.state is JobState.HELD and ("free", batch.id, first.number) in state.agenda.times
+    return is_next or (first.state is not JobState.HELD and not first.state.is_over)
+
+
 @dataclass
 class Lives:
     """What happened to one job, told by its events alone."""
@@ -152,6 +169,11 @@ class Lives:
     crashes: int = 0
     failed_launches: int = 0
     over: bool = False
+    holds: int = 0
+
+
+#: a job in one of these is over as soon as it is cancelled
+_WITHOUT_AGENT = (JobState.QUEUED, JobState.HELD, JobState.VERIFYING)
 
 
 class Historian:
@@ -162,6 +184,8 @@ class Historian:
         self.integrations: Counter[str] = Counter()
         self.stragglers: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
+        #: the commits of each job that were verified
+        self.verified: dict[tuple[str, int], set[str]] = defaultdict(set)
 
     def __call__(self, before: State, event: ev.Event) -> None:
         match event:
@@ -198,6 +222,7 @@ class Historian:
         assert pool.busy < pool.slots, "launched above the slots"
         assert not any((before.paused, batch.paused, batch.stop.reason, pool.resting))
         assert batch.window_open
+        assert not batch.awaits_survey(event.job), "launched before it is known whether it has siblings"
         assert canary.has_room(batch), "launched beside the canaries"
         assert rates.has_token(before, pool, new_host=event.new_host, now=event.at), "launched too fast"
         assert not batch.profile.slots or batch.busy < batch.profile.slots
@@ -237,7 +262,15 @@ class Historian:
                 life.over = True
                 _deserved(batch, event, life)
             case ev.JobCancelled():
-                life.over = life.over or batch.job(event.job).state in (JobState.QUEUED, JobState.VERIFYING)
+                life.over = life.over or batch.job(event.job).state in _WITHOUT_AGENT
+            case ev.JobHeld():
+                assert not life.attempts, "held although it had an agent"
+                assert not life.holds, "held twice"
+                life.holds += 1
+            case ev.FixBorrowed():
+                assert event.head in self.verified[event.batch, event.from_job], "tried with what nobody has verified"
+            case ev.WorkVerified(verification="verified"):
+                self.verified[event.batch, event.job].add(batch.job(event.job).brought.head)
             case ev.JobRetried():
                 assert life.over
                 life.over, life.crashes, life.failed_launches = False, 0, 0
@@ -258,8 +291,12 @@ def _is_a_crash(job: Job) -> bool:
 
 def _deserved(batch: Batch, event: ev.JobEnded, life: Lives) -> None:
     """A job is given up only for faults of its own, and only after all the tries it has."""
+    if batch.job(event.job).is_on_trial:
+        assert event.outcome in (Outcome.FIXED_BY_SIBLING, Outcome.CANCELLED)
+        return
     ending = batch.job(event.job).ending
     assert ending is not None
+    assert event.outcome != Outcome.FIXED_BY_SIBLING
     if event.outcome in (Outcome.LOST, Outcome.STALLED) and not batch.is_spent:
         assert life.crashes == batch.profile.retries + 1
     if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from supervisor.flow.governor import sleeping, waking
-from supervisor.flow.verifying import busy_of, place_of, slots_of
+from supervisor.flow.verifying import busy_of, court_of, slots_of
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
@@ -255,9 +255,9 @@ def _verifying(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
 
 
 def _unverified(scene: Scene, batch: Batch, key: AttemptKey) -> Reason:
-    found, place = scene.state.verifying, _place(scene, key)
+    found, place = scene.state.verifying, court_of(scene.state, key)
     slots, busy = slots_of(scene.state, place), busy_of(scene.state, place)
-    rivals = [other for other in found.waiting if _place(scene, other) == place]
+    rivals = [other for other in found.waiting if court_of(scene.state, other) == place]
     before = sum(_goes_first(scene, batch, other, key) for other in rivals)
     alone = found.waiting.get(key) == 1 and batch.profile.verify_group > 1
     again = " Runs with others could not settle it, so it is verified by itself." if alone and busy else ""
@@ -266,11 +266,6 @@ def _unverified(scene: Scene, batch: Batch, key: AttemptKey) -> Reason:
     first = f"{count(before, 'claim')} before it" if before else "no claim before it"
     text = f"It waits for {which} ({busy} of {slots} in use), with {first}."
     return Reason(Cause.VERIFY_SLOTS, text + again, "More `verify_slots` in the configuration verify more at once.")
-
-
-def _place(scene: Scene, key: AttemptKey) -> str:
-    batch = scene.state.batches[key.batch]
-    return place_of(scene.state.pools, batch.profile, batch.job(key.job).pool)
 
 
 def _goes_first(scene: Scene, batch: Batch, other: AttemptKey, key: AttemptKey) -> bool:
