@@ -199,10 +199,11 @@ def settled(batch: Batch, job: Job, now: float) -> ev.JobEnded | ev.JobFreed:
     if verdict.verification == "verified":
         detail = f"its test passes with the work of {sibling}"
         return ev.JobEnded(now, batch.id, job.number, outcome=Outcome.FIXED_BY_SIBLING, detail=detail)
-    why = f"the work of {sibling} does not suffice: {verdict.reason or verdict.detail}"
+    said = verdict.reason or verdict.detail
+    why = f"the work of {sibling} does not suffice: {said}"
     if _is_closed(batch):
         return ev.JobEnded(now, batch.id, job.number, outcome=Outcome.CANCELLED, detail=why)
-    return ev.JobFreed(now, batch.id, job.number, why=why)
+    return ev.JobFreed(now, batch.id, job.number, why=why, failure=said)
 
 
 # --- what happens
@@ -223,7 +224,7 @@ def on_fix_borrowed(state: State, event: ev.FixBorrowed) -> State:
 def on_freed(state: State, event: ev.JobFreed) -> State:
     """What the sibling's work lacks is told to the agent that follows."""
     job = job_of(state, event)
-    borrowed = job.borrowed and replace(job.borrowed, why_not=event.why)
+    borrowed = job.borrowed and replace(job.borrowed, why_not=event.failure or event.why)
     job = replace(job, borrowed=borrowed, verdict=UNJUDGED, detail="")
     job = replace(job, setbacks=replace(job.setbacks, why=event.why))
     return queue.again(state.with_job(event.batch, job).drop(("settle", event.batch, event.job)), event)

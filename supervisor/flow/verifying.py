@@ -82,7 +82,9 @@ def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
     if not open_:
         return "", ()
     under_way = Counter(first.batch for first in state.verifying.groups)
-    batch, pool, tree = min(open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:]))
+    batch, pool, tree = min(
+        open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:])
+    )
     return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree])))
 
 

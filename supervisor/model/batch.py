@@ -8,10 +8,10 @@ from immutables import Map
 
 from supervisor.model.job import AT_WORK, INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.node import file_of
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.pattern import Failures, Pattern
 from supervisor.model.pausing import Pausing
-from supervisor.model.node import file_of
 from supervisor.model.profile import Profile
 from supervisor.model.siblings import NO_SIBLINGS, Siblings
 from supervisor.model.survey import NO_SURVEY, Survey

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from supervisor.flow.verifying import busy_of, court_of, home_of, slots_of
-from supervisor.model.attempt import AttemptKey
 from supervisor.model.state import State
 
 type View = dict[str, Any]

@@ -5,6 +5,7 @@ it is looked at for this one, too, whether the runs differ from the base's in wh
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
@@ -42,10 +43,15 @@ async def tried_together(
     verdicts = {}
     for job in jobs:
         runs = [await in_thread(own, run, (job.test,), count) for run in common]
-        was = before[job.number]
-        was = None if was is None or was.session is None else await in_thread(own, was, (job.test,), 1)
-        verdicts[job.number] = _verdict(job, runs, [""] * len(runs), was)
+        verdicts[job.number] = _verdict(job, runs, [""] * len(runs), _without_root(before[job.number]))
     return verdicts
+
+
+def _without_root(run: Run | None) -> Run | None:
+    """As `own` has it: without settings, pytest's root depends on what else is run."""
+    if run is None or run.session is None or run.session.inipath:
+        return run
+    return replace(run, report=replace(run.report, session=replace(run.session, rootdir="")))
 
 
 def rejected(verification: Verification, why: str, runs: int = 0, passed: int = 0) -> Verdict:

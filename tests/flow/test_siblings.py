@@ -162,7 +162,8 @@ def test_who_still_fails_gets_an_agent_that_is_told_so() -> None:
     assert launched(world) == [1, 2, 3]
     job = world.job(2)
     assert job.borrowed is not None
-    assert job.borrowed.why_not == "the work of b.1 does not suffice: KeyError: pear"
+    assert job.borrowed.why_not == "KeyError: pear"
+    assert job.setbacks.why == "the work of b.1 does not suffice: KeyError: pear"
     assert mends(mends(world, 2), 3).run() is world
 
 

@@ -1,4 +1,4 @@
-"""Siblings on real git and real pytest: which tests fail at one place of shared code, and whether a fix helps them."""
+"""Siblings on real git and real pytest: which tests fail at one place of shared code, and whether a fix helps."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -102,9 +102,8 @@ def test_green():
     pass
 """
 FILES: dict[str, str | bytes | None] = {"conftest.py": CONFTEST, "till.py": TILL, "test_all.py": TESTS}
-NAMES = (
-    "shop shop_cases bank bank_again called missing lookup of_its_own two_ways checked checked_again green".split()
-)
+_FAMILIES = ("shop", "shop_cases", "bank", "bank_again", "called")
+NAMES = (*_FAMILIES, "missing", "lookup", "of_its_own", "two_ways", "checked", "checked_again", "green")
 TEST_IDS = tuple(f"test_all.py::test_{name}" for name in NAMES)
 MENDED: dict[str, str | bytes | None] = {"shop.txt": "pears"}
 
@@ -157,7 +156,11 @@ async def alone(folder: Path, files: dict[str, str | bytes | None], number: int)
 
 async def test_a_test_that_passes_with_the_fix_of_a_sibling_is_verified(tmp_path: Path) -> None:
     verdict = await alone(tmp_path, MENDED, 2)
-    assert (verdict.outcome, verdict.verification, verdict.reason) == ("fixed-by-sibling", "verified", "passed 2 of 2")
+    assert (verdict.outcome, verdict.verification, verdict.reason) == (
+        "fixed-by-sibling",
+        "verified",
+        "passed 2 of 2",
+    )
     assert verdict.failed_before
 
 
@@ -174,12 +177,16 @@ async def test_a_fix_that_takes_cases_away_or_skips_them_does_not_help(tmp_path:
 
 
 async def test_a_fix_that_skips_the_siblings_test_does_not_help(tmp_path: Path) -> None:
-    skips = {"conftest.py": CONFTEST.replace('return open("shop.txt").read()', 'pytest.skip("no shop")')}
+    skips: dict[str, str | bytes | None] = {
+        "conftest.py": CONFTEST.replace('return open("shop.txt").read()', 'pytest.skip("no shop")')
+    }
     assert (await alone(tmp_path, skips, 1)).verification == "unverified"
 
 
 async def test_a_fix_that_replaces_the_siblings_test_does_not_help(tmp_path: Path) -> None:
-    hook = "\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n        item.obj = lambda **_: None\n"
+    hook = (
+        "\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n        item.obj = lambda shop: 1\n"
+    )
     verdict = await alone(tmp_path, {**MENDED, "conftest.py": CONFTEST + hook}, 1)
     assert verdict.verification == "unverified"
     assert verdict.reason.startswith("what runs as test_all.py::test_shop is ")

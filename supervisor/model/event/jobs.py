@@ -59,6 +59,8 @@ class JobFreed(JobEvent):
     """A job that was held gets an agent: the sibling came to nothing, or its work does not suffice."""
 
     why: str
+    #: how its test fails with that work; "": it was not tried
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Why a batch is where it is: one function for each state of its table, `batches.TRANSITIONS`."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
+from supervisor.flow import siblings
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import AT_WORK, Job, JobState
@@ -37,20 +39,29 @@ def _open(scene: Scene, batch: Batch) -> Iterator[Reason]:
 
 
 def _queued(scene: Scene, batch: Batch) -> Iterator[Reason]:
+    yield from _held(batch)
     if not batch.count(JobState.QUEUED):
         yield from waiting.held(scene, batch)
         return
-    if batch.next_waiting is not None:
+    if batch.next_queued is not None:
         blockers = list(waiting.blockers(scene, batch))
         yield from blockers
         if not blockers:
-            yield Reason(Cause.NEXT, f"A slot is free: {batch.job_id(batch.next_waiting)} is launched in its turn.")
+            yield Reason(Cause.NEXT, f"A slot is free: {batch.job_id(batch.next_queued)} is launched in its turn.")
         return
     yield from waiting.held(scene, batch)
     due = [at for job in batch.begun() if (at := scene.due("ready", batch.id, job.number)) is not None]
     if due:
         text = f"{count(len(due), 'job')} will be tried again."
         yield Reason(Cause.BACK_OFF, text, f"The first is ready at {scene.until(min(due))}.")
+
+
+def _held(batch: Batch) -> Iterator[Reason]:
+    for family, number in islice(siblings.held_for(batch), MOST_NAMED):
+        first = batch.job(siblings.first_of(batch, family.jobs[0]))
+        are = "is" if number == 1 else "are"
+        text = sentence(f"{count(number, 'job')} {are} held for {batch.job_id(first.number)}: {quoted(family.place)}")
+        yield Reason(Cause.SIBLING, text, "When its work is verified, it is tried on their tests.")
 
 
 def _at_work(scene: Scene, batch: Batch) -> Iterator[Reason]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from supervisor.flow import siblings
 from supervisor.flow.governor import sleeping, waking
 from supervisor.flow.verifying import busy_of, court_of, slots_of
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
@@ -30,6 +31,7 @@ def _where(scene: Scene, batch: Batch, job: Job) -> str:
         JobState.QUEUED: f"waits for a slot, {waiting.place(scene, batch, job.number)}"
         if job.state is JobState.QUEUED and _is_ready(scene, batch, job)
         else "is queued again",
+        JobState.HELD: f"is held for a sibling, {batch.job_id(siblings.first_of(batch, job.number))}",
         JobState.LAUNCHING: f"is being launched{attempt}",
         JobState.RUNNING: f"is at work{attempt}",
         JobState.PARKED: f"waits for a person{attempt}",
@@ -88,6 +90,20 @@ def _cancelling(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         yield Reason(Cause.WRAPPING_UP, f"{told}{why}.", f"What is not published by {scene.until(due)} is rescued.")
     else:
         yield Reason(Cause.CANCELLING, f"It is about to be cancelled{why}.")
+
+
+# --- held
+
+
+def _held(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
+    yield from _cancelling(scene, batch, job)
+    family = batch.siblings.of(job.number)
+    assert family is not None
+    first = batch.job(siblings.first_of(batch, job.number))
+    name = batch.job_id(first.number)
+    text = sentence(f"At the base both fail at one place of the code that they share: {quoted(family.place)}")
+    change = f"{name} is {first.state}: when its work is verified, the test of this job is run with it"
+    yield Reason(Cause.SIBLING, text, f"{change}; when it comes to nothing, the next sibling gets an agent.")
 
 
 # --- with an agent
@@ -249,7 +265,11 @@ def _verifying(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         others = len(found.groups[first].left) - 1
         beside = f"together with {count(others, 'other claim')}" if others else "by itself"
         text = f"Its claim is run again in clean checkouts, {beside}."
-        yield Reason(Cause.VERIFYING, text, "It is over when the runs have settled whether the claim is true.")
+        change = "It is over when the runs have settled whether the claim is true."
+        if job.is_on_trial and job.borrowed is not None:
+            text = f"Its test is run with the work of {batch.job_id(job.borrowed.job)}, {beside}."
+            change = "It is over if its test passes so; otherwise it gets an agent."
+        yield Reason(Cause.VERIFYING, text, change)
     else:
         yield _unverified(scene, batch, key)
 
@@ -281,6 +301,7 @@ def _verdict(job: Job) -> str:
 
 _STATES: Mapping[JobState, Callable[[Scene, Batch, Job], Iterator[Reason]]] = {
     JobState.QUEUED: _queued,
+    JobState.HELD: _held,
     JobState.LAUNCHING: _launching,
     JobState.RUNNING: _running,
     JobState.PARKED: _parked,
