@@ -61,9 +61,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     },
     JobState.RUNNING: {
         **_CLOSING,
-        **dict.fromkeys(_WATCHED, JobState.RUNNING),
-        ev.AgentFellQuiet: JobState.RUNNING,
-        ev.AgentStirred: JobState.RUNNING,
+        **dict.fromkeys((*_WATCHED, ev.AgentFellQuiet, ev.AgentStirred), JobState.RUNNING),
         ev.JobParked: JobState.PARKED,
     },
     JobState.PARKED: {
@@ -102,11 +100,7 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
     },
     Stage.LIVE: {
         **dict.fromkeys(_CLOSING, Stage.COLLECTING),
-        **dict.fromkeys(_WATCHED, Stage.LIVE),
-        ev.AgentFellQuiet: Stage.LIVE,
-        ev.AgentStirred: Stage.LIVE,
-        ev.JobParked: Stage.LIVE,
-        ev.JobUnparked: Stage.LIVE,
+        **dict.fromkeys((*_WATCHED, ev.AgentFellQuiet, ev.AgentStirred, ev.JobParked, ev.JobUnparked), Stage.LIVE),
     },
     Stage.COLLECTING: {
         ev.CollectStarted: Stage.COLLECTING,

@@ -19,6 +19,7 @@ or ends its batch, and each of them leads here: so nobody is held for ever.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from supervisor.errors import ImpossibleTransition
 from supervisor.flow import queue, verifying
 from supervisor.flow.lifecycle import job_of
 from supervisor.model import event as ev
@@ -210,7 +211,10 @@ def settled(batch: Batch, job: Job, now: float) -> ev.JobEnded | ev.JobFreed:
 
 
 def on_held(state: State, event: ev.JobHeld) -> State:
-    job = replace(job_of(state, event), detail=f"held for {event.batch}.{event.first}: both fail at {event.place}")
+    job = job_of(state, event)
+    if state.batches[event.batch].siblings.of(event.job) is None:
+        raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which has no siblings")
+    job = replace(job, detail=f"held for {event.batch}.{event.first}: both fail at {event.place}")
     return queue.put_aside(state, event.batch, job)
 
 
@@ -223,7 +227,9 @@ def on_fix_borrowed(state: State, event: ev.FixBorrowed) -> State:
 
 def on_freed(state: State, event: ev.JobFreed) -> State:
     """What the sibling's work lacks is told to the agent that follows."""
-    job = job_of(state, event)
+    job, before = job_of(state, event), state.batches[event.batch].job(event.job)
+    if before.state is not JobState.HELD and not before.is_on_trial:
+        raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which is not held")
     borrowed = job.borrowed and replace(job.borrowed, why_not=event.failure or event.why)
     job = replace(job, borrowed=borrowed, verdict=UNJUDGED, detail="")
     job = replace(job, setbacks=replace(job.setbacks, why=event.why))

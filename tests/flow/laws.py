@@ -19,7 +19,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 from supervisor.model.survey import Survey
 from supervisor.model.usage import NOTHING
-from tests.flow import account_laws
+from tests.flow import account_laws, sibling_laws
 from tests.flow.awaiting import awaited, due_to
 
 #: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
@@ -122,8 +122,7 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             if job.state is JobState.QUEUED:
                 assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
             if job.state is JobState.HELD:
-                is_awaited = _is_awaited(state, batch, job)
-                assert is_awaited or {("borrow", *where), ("free", *where)} & under_way, f"{job} is held for ever"
+                sibling_laws.check_held(state, batch, job)
             if job.state is JobState.VERIFYING:
                 key = AttemptKey(*where, job.attempts)
                 is_judged = key in state.verifying.waiting or ("settle", *where) in under_way
@@ -132,9 +131,7 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
                 assert is_judged, f"{job} is never judged"
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
-        if batch.next_queued is not None and batch.next_waiting is None:
-            is_surveyed = batch.survey.is_due or batch.survey.under_way
-            assert is_surveyed, f"{batch.id}.{batch.next_queued} waits for its file, which nobody runs"
+        sibling_laws.check_waiting(batch)
         for number in batch.survey.under_way:
             assert ("base", batch.id, number) in under_way, f"group {number} of the survey of {batch.id} never ends"
         if batch.finished_at is None and batch.is_drained:
@@ -147,16 +144,6 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             assert ("seal", batch.id) in under_way, f"{batch.id} is never sealed"
         if batch.state in (BatchState.QUEUED, BatchState.RUNNING) and batch.profile.window:
             assert ("window", batch.id) in under_way, f"the window of {batch.id} never changes"
-
-
-def _is_awaited(state: State, batch: Batch, job: Job) -> bool:
-    """Whether the sibling that it waits for is on its way, or about to be."""
-    family = batch.siblings.of(job.number)
-    assert family is not None
-    assert family.fix is None, f"{job} waits for what is there"
-    first = batch.job(family.first) if family.first else job
-    is_next = first.state is JobState.HELD and ("free", batch.id, first.number) in state.agenda.times
-    return is_next or (first.state is not JobState.HELD and not first.state.is_over)
 
 
 @dataclass

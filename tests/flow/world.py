@@ -29,13 +29,12 @@ from supervisor.model.effect import (
     Verify,
 )
 from supervisor.model.job import Job
-from supervisor.model.node import file_of
 from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from supervisor.model.survey import Surveyed
-from supervisor.model.verdict import Verification
 from supervisor.observe.why import explain
+from tests.flow.families import surveyed, verified
 
 #: 2025-01-15, a Wednesday, at noon UTC
 NOON = 1736942400.0
@@ -49,15 +48,6 @@ def numbered(count: int, files: int = 1) -> tuple[str, ...]:
     if files == 1:
         return tuple(f"tests/test_it.py::test_{n}" for n in range(1, count + 1))
     return tuple(f"tests/test_{(n - 1) * files // count + 1}.py::test_{n}" for n in range(1, count + 1))
-
-
-def together(jobs: Iterable[int]) -> Surveyed:
-    """Jobs that fail at the base in one fixture; every fourth one fails at a place of its own."""
-    shared, others = (tuple(n for n in jobs if (n % 4 == 2) is kind) for kind in (False, True))
-    places = {"tests/conftest.py:4 in shop": shared, "tests/conftest.py:9 in till": others}
-    families = {place: found for place, found in places.items() if found}
-    red = len(shared) + len(others)
-    return Surveyed(red=red, seconds=1.0, shared=red, families=families)
 
 
 class World:
@@ -226,7 +216,7 @@ class World:
             case Collect(attempt=attempt):
                 return ev.WorkCollected(self.now, *attempt.key, claim="fixed", head="c0de", commits=1)
             case Verify(keys=keys):
-                return self._last(self._verified(key) for key in keys)
+                return self._last(verified(self.state.batches.get(key.batch), key, self.now) for key in keys)
             case Release(attempt=attempt):
                 return ev.AgentReleased(self.now, *attempt.key, kept=attempt.keep)
             case Integrate(batch=batch, number=number):
@@ -235,7 +225,7 @@ class World:
             case IntegrateSoFar(batch=batch, number=number, jobs=jobs):
                 return ev.PartialEnded(self.now, batch, number, f"supervisor/{batch}", merged=len(jobs))
             case RunAtBase(batch=batch, number=number, files=files):
-                return ev.SurveyEnded(self.now, batch, number, self._surveyed(batch, files))
+                return ev.SurveyEnded(self.now, batch, number, surveyed(self.state.batches.get(batch), files))
             case Revise(batch=batch, number=number):
                 due = self.state.reviews[batch].due
                 out, back = ({each.commit: "" for each in due if each.is_back is kind} for kind in (False, True))
@@ -243,20 +233,6 @@ class World:
             case Clear():
                 return ev.ClearingEnded(self.now)
         raise AssertionError(f"nothing answers {effect}")
-
-    def _verified(self, key: AttemptKey) -> ev.Event:
-        """Where siblings are held, what is verified may be theirs, too."""
-        batch = self.state.batches.get(key.batch)
-        verification: Verification = "verified" if batch is not None and batch.profile.hold_siblings else ""
-        return ev.WorkVerified(self.now, *key, outcome="fixed", verification=verification)
-
-    def _surveyed(self, batch: str, files: Sequence[str]) -> Surveyed:
-        """Where siblings are held, one fixture breaks each test but the second of four, which fails elsewhere."""
-        found = self.state.batches.get(batch)
-        if found is None or not found.profile.hold_siblings:
-            return Surveyed(green=len(files), seconds=1.0)
-        jobs = tuple(job.number for job in found.jobs() if file_of(job.test) in files)
-        return together(jobs)
 
     def failure(self, effect: Effect, reason: str = "timeout") -> ev.Event:
         later = self.now + RETRY_SECONDS

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
-from supervisor.flow import siblings
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import AT_WORK, Job, JobState
-from supervisor.observe.why import jobs, waiting
+from supervisor.observe.why import jobs, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, by, count, have, quoted, sentence
 
@@ -39,7 +38,7 @@ def _open(scene: Scene, batch: Batch) -> Iterator[Reason]:
 
 
 def _queued(scene: Scene, batch: Batch) -> Iterator[Reason]:
-    yield from _held(batch)
+    yield from islice(siblings.of_batch(batch), MOST_NAMED)
     if not batch.count(JobState.QUEUED):
         yield from waiting.held(scene, batch)
         return
@@ -54,14 +53,6 @@ def _queued(scene: Scene, batch: Batch) -> Iterator[Reason]:
     if due:
         text = f"{count(len(due), 'job')} will be tried again."
         yield Reason(Cause.BACK_OFF, text, f"The first is ready at {scene.until(min(due))}.")
-
-
-def _held(batch: Batch) -> Iterator[Reason]:
-    for family, number in islice(siblings.held_for(batch), MOST_NAMED):
-        first = batch.job(siblings.first_of(batch, family.jobs[0]))
-        are = "is" if number == 1 else "are"
-        text = sentence(f"{count(number, 'job')} {are} held for {batch.job_id(first.number)}: {quoted(family.place)}")
-        yield Reason(Cause.SIBLING, text, "When its work is verified, it is tried on their tests.")
 
 
 def _at_work(scene: Scene, batch: Batch) -> Iterator[Reason]:

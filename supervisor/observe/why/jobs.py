@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from supervisor.flow import siblings
 from supervisor.flow.governor import sleeping, waking
+from supervisor.flow.siblings import first_of
 from supervisor.flow.verifying import busy_of, court_of, slots_of
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
-from supervisor.observe.why import endings, waiting
+from supervisor.observe.why import endings, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, count, quoted, sentence
 
@@ -31,7 +31,7 @@ def _where(scene: Scene, batch: Batch, job: Job) -> str:
         JobState.QUEUED: f"waits for a slot, {waiting.place(scene, batch, job.number)}"
         if job.state is JobState.QUEUED and _is_ready(scene, batch, job)
         else "is queued again",
-        JobState.HELD: f"is held for a sibling, {batch.job_id(siblings.first_of(batch, job.number))}",
+        JobState.HELD: f"is held for a sibling, {batch.job_id(first_of(batch, job.number))}",
         JobState.LAUNCHING: f"is being launched{attempt}",
         JobState.RUNNING: f"is at work{attempt}",
         JobState.PARKED: f"waits for a person{attempt}",
@@ -90,20 +90,6 @@ def _cancelling(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         yield Reason(Cause.WRAPPING_UP, f"{told}{why}.", f"What is not published by {scene.until(due)} is rescued.")
     else:
         yield Reason(Cause.CANCELLING, f"It is about to be cancelled{why}.")
-
-
-# --- held
-
-
-def _held(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
-    yield from _cancelling(scene, batch, job)
-    family = batch.siblings.of(job.number)
-    assert family is not None
-    first = batch.job(siblings.first_of(batch, job.number))
-    name = batch.job_id(first.number)
-    text = sentence(f"At the base both fail at one place of the code that they share: {quoted(family.place)}")
-    change = f"{name} is {first.state}: when its work is verified, the test of this job is run with it"
-    yield Reason(Cause.SIBLING, text, f"{change}; when it comes to nothing, the next sibling gets an agent.")
 
 
 # --- with an agent
@@ -266,10 +252,7 @@ def _verifying(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         beside = f"together with {count(others, 'other claim')}" if others else "by itself"
         text = f"Its claim is run again in clean checkouts, {beside}."
         change = "It is over when the runs have settled whether the claim is true."
-        if job.is_on_trial and job.borrowed is not None:
-            text = f"Its test is run with the work of {batch.job_id(job.borrowed.job)}, {beside}."
-            change = "It is over if its test passes so; otherwise it gets an agent."
-        yield Reason(Cause.VERIFYING, text, change)
+        yield siblings.tried(batch, job, beside) if job.is_on_trial else Reason(Cause.VERIFYING, text, change)
     else:
         yield _unverified(scene, batch, key)
 
@@ -301,7 +284,7 @@ def _verdict(job: Job) -> str:
 
 _STATES: Mapping[JobState, Callable[[Scene, Batch, Job], Iterator[Reason]]] = {
     JobState.QUEUED: _queued,
-    JobState.HELD: _held,
+    JobState.HELD: siblings.held,
     JobState.LAUNCHING: _launching,
     JobState.RUNNING: _running,
     JobState.PARKED: _parked,
