@@ -68,14 +68,11 @@ def _families(batch: Batch, file: str, cases: Mapping[str, Case], red: Sequence[
     """The jobs whose tests fail at one place of shared code: all red cases of a job at the same."""
     families: dict[str, tuple[int, ...]] = {}
     own = [(number, test) for number, test in enumerate(batch.tests, start=1) if file_of(test) == file]
-    shared = 0
     for number, test in own:
-        found = cases_of(cases, test).keys() & set(red)
-        places = {cases[node].shared for node in found}
+        places = {cases[node].shared for node in cases_of(cases, test).keys() & set(red)}
         if len(places) == 1 and (place := min(places)):
             families[place] = (*families.get(place, ()), number)
-            shared += len(found)
-    return {"families": families, "shared": shared}
+    return {"families": families, "shared": sum(cases[node].shared in families for node in red)}
 
 
 def _differ(case: Case, before: Case | None) -> bool:

@@ -21,7 +21,7 @@ from tests.agent_clone import git
 from tests.daemon.sandbox import Running, Sandbox, box, running
 from tests.waiting import until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 AGENT = Path(__file__).with_name("shop_agent")
 CONFTEST = "import pytest\n\nfrom shop import SHELF\n\n\n@pytest.fixture\ndef pears():\n    return SHELF['pears']\n"
@@ -96,7 +96,7 @@ async def held(here: Running, count: int) -> None:
         batch = here.state.batches.get("batch")
         return batch is not None and batch.count(JobState.HELD) == count
 
-    await until(f"{count} jobs are held", are_held, 150)
+    await until(f"{count} jobs are held", are_held, 120)
 
 
 async def test_one_fixture_that_breaks_six_tests_costs_one_agent(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_after_a_restart_it_is_the_same_and_who_needs_more_gets_an_agent(t
         async with running(made.box) as here:
             await made.submit(here, *NAMES[:2], "till")
             await held(here, 2)
-            await until("the first one works", lambda: len(here.live()) == 1, 150)
+            await until("the first one works", lambda: len(here.live()) == 1, 120)
         async with running(made.box) as here:
             assert here.state.batches["batch"].count(JobState.HELD) == 2
             made.gate.touch()
