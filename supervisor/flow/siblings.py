@@ -58,15 +58,17 @@ def followed(state: State, event: ev.Event) -> State:
 def _learned(state: State, event: ev.SurveyEnded) -> State:
     for place, jobs in event.found.families.items():
         batch = state.batches[event.batch]
-        batch = replace(batch, siblings=batch.siblings.joined(place, jobs))
-        family = batch.siblings.families[place]
+        siblings = batch.siblings.joined(place, jobs)
+        family = siblings.families[place]
         if not _is_given_up(family) and family.fix is None and not _is_coming(batch, family.first):
             family = replace(family, first=_next(batch, family))
-        state = state.with_batch(replace(batch, siblings=batch.siblings.with_family(family)))
-        state = state.drop((HOLD, batch.id, family.first))
-        for number in jobs if not _is_given_up(family) and not _is_closed(batch) else ():
-            if number != family.first and number not in batch.touched:
-                state = state.put((HOLD, batch.id, number), event.at)
+        batch = replace(batch, siblings=siblings.with_family(family))
+        state = state.with_batch(batch).drop((HOLD, batch.id, family.first))
+        if not _is_given_up(family) and not _is_closed(batch):
+            waiting = (number for number in jobs if number not in batch.touched and number != family.first)
+            state = _put(
+                state, batch, HOLD, [number for number in waiting if siblings.place_of[number] == place], event.at
+            )
     return state
 
 
