@@ -65,10 +65,9 @@ def _learned(state: State, event: ev.SurveyEnded) -> State:
         batch = replace(batch, siblings=siblings.with_family(family))
         state = state.with_batch(batch).drop((HOLD, batch.id, family.first))
         if not _is_given_up(family) and not _is_closed(batch):
-            waiting = (number for number in jobs if number not in batch.touched and number != family.first)
-            state = _put(
-                state, batch, HOLD, [number for number in waiting if siblings.place_of[number] == place], event.at
-            )
+            own = (number for number in jobs if siblings.place_of[number] == place)
+            waiting = [number for number in own if number not in batch.touched and number != family.first]
+            state = _put(state, batch, HOLD, waiting, event.at)
     return state
 
 
@@ -149,7 +148,7 @@ def _is_closed(batch: Batch) -> bool:
 
 
 def _is_coming(batch: Batch, number: int) -> bool:
-    """Whether it is still open what comes of that job. In a batch without money the queue leads nowhere."""
+    """Whether it is still open what comes of that job. In a batch that is closed, one without a record is over."""
     return number != INTEGRATOR and not batch.job(number).state.is_over
 
 
