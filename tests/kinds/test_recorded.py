@@ -151,6 +151,26 @@ def test_what_codex_took_for_a_title_counts_too_when_it_is_stopped(tmp_path: Pat
     assert after - before == Usage(input=888, output=26, cached=114, model=after.model)
 
 
+@pytest.mark.parametrize("copied", [0, 17, 25, 60])
+def test_what_mngr_has_not_copied_of_codex_counts_when_it_is_stopped(tmp_path: Path, copied: int) -> None:
+    """Calls, failed commands and turns that ended in an error, too: once each, wherever they are told."""
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    lines = recorded(codex)
+    ran = max(n for n, line in enumerate(lines) if '"exit_code":0' in line)
+    lines[ran] = lines[ran].replace('"exit_code":0', '"exit_code":1')
+    path = codex.transcript.path(box.state)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{line}\n" for line in lines[:copied]))
+    box.rounds()
+    rollout = box.state / f"plugin/codex/home/sessions/2026/11/19/rollout-2026-11-19T01-48-52-{MAIN}.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_text("".join(f"{line}\n" for line in lines))
+    found = box.ingest.finish(ATTEMPT, pane=False)
+    assert (found.tool_calls, found.errors, found.output) == (2, 6 + 1, 84)
+    assert box.ingest.finish(ATTEMPT, pane=False) == found, "asked again"
+
+
 def test_an_older_codex_is_counted_when_it_is_stopped(tmp_path: Path) -> None:
     """It tells the tokens of a response beside their total only, and that twice."""
     box, codex = Box(tmp_path), kind_of("codex")
