@@ -6,10 +6,9 @@ A line records one response, one call or one turn; a turn that ends in an error 
 has no marker file for a codex turn: the last lines tell whether a turn is in progress. A permission prompt is seen
 on the screen, or else reported by mngr.
 
-Tokens, calls and failures are counted line by line, each by an id. When the agent has stopped, missing ones (mngr has
-not copied the last second) are counted from the rollout files, which exist for subagents, too. The screen requests a
-session title, which is in no rollout: the server's log has the tokens of every response, so those of sessions without
-a rollout are counted from there.
+Tokens, calls and failures are counted line by line, each by an id. What is missing when it has stopped is counted from
+the rollout files, which exist for subagents, too. The screen requests a session title, which is in no rollout: the
+server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
 """
 
 import os
@@ -18,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from supervisor.kinds.kind import Detour, Kind, Login, Program, Start, Transcript
+from supervisor.kinds.kind import ESCAPE, PANE, Detour, Kind, Login, Program, Start, Transcript
 from supervisor.model.hindrance import Hindrance
 from supervisor.model.share import MOST_MINUTES, WindowShare
 from supervisor.model.usage import Usage
@@ -55,9 +54,7 @@ MOST_WINDOWS = 4
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
 #: in each line of a rollout that counts
-COUNTS = re.compile(
-    rb'"(?:token_usage_record|token_count|function_call|custom_tool_call|item_completed|task_complete)"'
-)
+COUNTS = re.compile(rb'"(?:token_\w+|function_call|custom_tool_call|item_completed|task_complete)"')
 #: how texts begin that codex inserts before the first user message
 INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<skill", "<permissions")
 #: how the server's log records a response; the log is formatted for a terminal
@@ -79,6 +76,15 @@ if [ -n "${{OPENAI_API_KEY:-}}" ]; then
   rm -f "$home/auth.json"
   printenv OPENAI_API_KEY | CODEX_HOME="$home" codex login --with-api-key
 fi"""
+#: Denies what it asks for. A late screen asks about hooks before that, which mngr answers only at the start.
+REFUSE = f"""pane=$({PANE})
+( for _ in $(seq 40); do
+  case $(tmux capture-pane -p -t "$pane") in
+    *"esc to cancel"*) tmux send-keys -t "$pane" Escape; exit ;;
+    *"Hooks need review"*) tmux send-keys -t "$pane" Escape ;;
+  esac
+  sleep 0.5
+done; {ESCAPE} )"""
 
 
 class Lines(Reading):
@@ -130,8 +136,9 @@ class Lines(Reading):
             case "item_completed":
                 self._has_failed = self._has_failed or _has_failed(event)
             case "task_complete":
-                if text := _error(event):
-                    self._refused(dict_of(event.get("error")).get("codex_error_info"), text)
+                error = dict_of(event.get("error"))
+                if text := text_of(error.get("message")):
+                    self._refused(error.get("codex_error_info"), text)
                     yield "say", text, {"by": "system"}
             case "token_count":
                 self._windows(dict_of(event.get("rate_limits")))
@@ -185,7 +192,7 @@ def spent(told: Json, model: str = "") -> Iterator[Counted]:
             yield Counted(f"call {_id(payload, 'call_id')}", Usage(tool_calls=1))
         case "event_msg", "item_completed" if _has_failed(payload):
             yield Counted(f"failed {_id(dict_of(payload.get('item')), 'id')}", Usage(errors=1))
-        case "event_msg", "task_complete" if _error(payload):
+        case "event_msg", "task_complete" if dict_of(payload.get("error")).get("message"):
             yield Counted(f"turn {_id(payload, 'turn_id')}", Usage(errors=1))
 
 
@@ -196,10 +203,6 @@ def _id(payload: Json, key: str) -> str:
 def _has_failed(event: Json) -> bool:
     ran = dict_of(event.get("item"))
     return ran.get("type") == "CommandExecution" and bool(ran.get("exit_code"))
-
-
-def _error(event: Json) -> str:
-    return text_of(dict_of(event.get("error")).get("message"))
 
 
 def usage_of(record: Json, model: str = "") -> Usage:
@@ -246,8 +249,7 @@ def _counts(path: Path) -> Iterator[Counted]:
             info = dict_of(payload.get("info"))
             total = f"{path.stem} {tokens_of(dict_of(info.get('total_token_usage')), 'total_tokens')}"
             totals[total] = Counted(total, usage_of({"usage": info.get("last_token_usage")}))
-    if not has_records:
-        yield from totals.values()
+    yield from () if has_records else totals.values()
 
 
 def _logged(path: Path, known: set[str]) -> Iterator[Counted]:
@@ -270,6 +272,7 @@ class Codex(Kind):
     login = Login(frozenset({"OPENAI_API_KEY"}), ".codex/auth.json", "codex login")
     transcript = Transcript(OWN, CONVERTED, Lines)
     dialog = re.compile(r"\benter to confirm\b|\besc to cancel\b", re.IGNORECASE)
+    refusal = REFUSE
     signs = (RAW, SERVER_LOG)
 
     def program(self, start: Start) -> Program:

@@ -124,6 +124,19 @@ def test_a_turn_of_codex_that_began_long_ago_is_still_one(tmp_path: Path) -> Non
     assert codex.is_amid_turn(tmp_path)
 
 
+def test_a_codex_whose_first_turn_was_broken_off_was_not_heard_yet(tmp_path: Path) -> None:
+    """Its server ends a turn that begins while its screen comes."""
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    path, lines = codex.transcript.path(box.state), recorded(codex)
+    path.parent.mkdir(parents=True)
+    aborted = lines[4].replace("task_started", "turn_aborted")
+    path.write_text("".join(f"{line}\n" for line in [*lines[:8], aborted]))
+    assert (box.sight.waits, box.sight.heard) == (True, False)
+    path.write_text("".join(f"{line}\n" for line in [*lines[:8], aborted, *lines[4:12]]))
+    assert (box.sight.waits, box.sight.heard) == (False, True)
+
+
 LOGGED = (
     "\x1b[2m2026-11-19T01:48:54.380102Z\x1b[0m \x1b[32m INFO\x1b[0m \x1b[2mcodex_otel.log_only\x1b[0m\x1b[2m:\x1b[0m "
     '\x1b[3mevent.name\x1b[0m\x1b[2m=\x1b[0m"codex.sse_event" \x1b[3mevent.kind\x1b[0m\x1b[2m=\x1b[0m'
