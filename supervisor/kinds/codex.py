@@ -6,7 +6,7 @@ A line records one response, one call or one turn; a turn that ends in an error 
 has no marker file for a codex turn: the last lines tell whether a turn is in progress. A permission prompt is seen
 on the screen, or else reported by mngr.
 
-Tokens, calls and failures are counted line by line, each by an id. What is missing when it has stopped is counted from
+Tokens, calls and failures are counted line by line, each by an id. What is missing when it has stopped comes from
 the rollout files, which exist for subagents, too. The screen requests a session title, which is in no rollout: the
 server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
 """
