@@ -37,7 +37,7 @@ from supervisor.transcripts.entries import (
 )
 from supervisor.transcripts.redact import Redactor
 from supervisor.transcripts.refusals import PHRASES, Phrase
-from supervisor.transcripts.tail import end_of, lines_of
+from supervisor.transcripts.tail import end_of, lines_of, start_of
 
 OWN, CONVERTED = "logs/codex_transcript", "codex/common_transcript"
 RAW, SERVER_LOG = f"{OWN}/events.jsonl", "app_server.log"
@@ -292,7 +292,7 @@ class Codex(Kind):
         end, is_all = end_of(folder / RAW)
         begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
         if begins[-1] == ends[-1]:
-            return not is_all
+            return not is_all and BEGINS.search(start_of(folder / RAW)) is not None
         return begins[-1] > ends[-1]
 
     def asks(self, folder: Path) -> bool | None:

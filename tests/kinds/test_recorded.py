@@ -115,6 +115,15 @@ def test_a_turn_of_opencode_has_begun_when_it_was_told_something(tmp_path: Path)
     assert opencode.is_amid_turn(tmp_path)
 
 
+def test_a_codex_that_was_told_much_before_its_first_turn_waits_for_that(tmp_path: Path) -> None:
+    codex = kind_of("codex")
+    assert codex.transcript is not None
+    path = codex.transcript.path(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{line}\n" for line in recorded(codex)[:4]) + "x" * (LAST_BYTES + 1))
+    assert not codex.is_amid_turn(tmp_path)
+
+
 def test_a_turn_of_codex_that_began_long_ago_is_still_one(tmp_path: Path) -> None:
     codex = kind_of("codex")
     assert codex.transcript is not None
