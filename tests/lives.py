@@ -14,8 +14,8 @@ class Life(NamedTuple):
     pid: int
     #: by the clock of the kernel
     started: int
-    job: int
-    attempt: int
+    job: str
+    attempt: str
 
     def is_alive(self, proc: Path = PROC) -> bool:
         """A process that nobody has waited for is dead all the same."""
@@ -28,4 +28,4 @@ class Life(NamedTuple):
 
 def lives(path: Path) -> list[Life]:
     rows = (line.split() for line in path.read_text().splitlines())
-    return [Life(what, *map(int, numbers)) for what, *numbers in rows]
+    return [Life(what, int(pid), int(started), job, attempt) for what, pid, started, job, attempt in rows]
