@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.e2e.processes import started_at
 from tests.below import below
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -42,9 +43,14 @@ type Key = tuple[str, int | str, str]
 
 def things() -> dict[Key, str]:
     """What there is now, each with how a person would know it."""
-    processes = {("process", pid, ""): f"{pid}: {command}" for pid, command in _processes()}
+    processes = {_process(pid): f"{pid}: {command}" for pid, command in _processes()}
     descriptors = {("descriptor", number, target): f"{number}: {target}" for number, target in _descriptors()}
     return processes | descriptors | {("file", path, ""): path for path in _files()}
+
+
+def _process(pid: int) -> Key:
+    """With its start: the kernel gives numbers again."""
+    return "process", pid, str(started_at(pid))
 
 
 def _processes() -> Iterator[tuple[int, str]]:
@@ -65,7 +71,7 @@ def _adopt(whether: bool) -> None:
 def _reap(known: Container[Key]) -> None:
     """Nobody else waits for those that were left to this process."""
     for pid in _children():
-        if ("process", pid, "") not in known and _is_zombie(pid):
+        if _process(pid) not in known and _is_zombie(pid):
             with suppress(OSError):
                 os.waitpid(pid, os.WNOHANG)
 

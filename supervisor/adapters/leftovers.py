@@ -2,7 +2,8 @@
 
 import os
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -15,8 +16,24 @@ def end_creates(agent_ids: list[str]) -> None:
     if not wanted:
         return
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-                if b"create" in words and b"--id" in words and wanted.intersection(words):
-                    os.kill(int(folder.name), signal.SIGKILL)
+        if folder.name.isdigit() and _creates(folder, wanted):
+            with suppress(OSError), _held(int(folder.name)) as process:
+                if _creates(folder, wanted):  # and not another process, which has its number by now
+                    signal.pidfd_send_signal(process, signal.SIGKILL)
+
+
+def _creates(folder: Path, agent_ids: set[bytes]) -> bool:
+    try:
+        words = (folder / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"create" in words and b"--id" in words and not agent_ids.isdisjoint(words)
+
+
+@contextmanager
+def _held(pid: int) -> Iterator[int]:
+    process = os.pidfd_open(pid)
+    try:
+        yield process
+    finally:
+        os.close(process)

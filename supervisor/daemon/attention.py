@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from supervisor.daemon.windows import Windows
 from supervisor.errors import DeviceFailed
 from supervisor.flow.attention import usage_counted
+from supervisor.kinds import kind_of
 from supervisor.model import event as ev
 from supervisor.model.account import AccountSpec
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
@@ -31,6 +32,8 @@ LOOK_SECONDS = 0.25
 WAITING_SECONDS = 10.0
 #: A request for permission that is answered by itself is gone within this.
 ASKS_SECONDS = 2.0
+#: What mngr lists so soon after an answer may not know of that yet.
+ANSWERED_SECONDS = 15.0
 #: Totals are written down so often at most, and at the end.
 USAGE_SECONDS = 5.0
 #: File times are coarse: activity is what is later than the last by more than this.
@@ -43,7 +46,9 @@ class Attention:
     ) -> None:
         self._state, self._tell, self._clock, self._logs = state, tell, clock, logs
         self._windows = Windows(tell)
+        #: what mngr listed last, and when it was asked for that
         self._seen: dict[AttemptKey, SeenAgent] = {}
+        self._listed_at: dict[AttemptKey, float] = {}
         self._told_usage_at: dict[AttemptKey, float] = {}
         self._asks_since: dict[AttemptKey, float] = {}
         #: activity that is known from elsewhere, such as an agent's host; and which hosts are being asked
@@ -53,9 +58,9 @@ class Attention:
         self._known_accounts: tuple[AccountSpec, ...] = ()
         self._tasks: TaskGroup
 
-    def heard(self, attempt: Attempt, seen: SeenAgent) -> None:
+    def heard(self, attempt: Attempt, seen: SeenAgent, asked_at: float) -> None:
         """What mngr lists of a live agent."""
-        self._seen[attempt.key] = seen
+        self._seen[attempt.key], self._listed_at[attempt.key] = seen, asked_at
 
     async def run(self) -> None:
         async with create_task_group() as self._tasks:
@@ -90,7 +95,7 @@ class Attention:
             if attempt.stage is Stage.LIVE:
                 self._judge(attempt, batch.job(attempt.key.job), batch.profile, sight)
         self._windows.look(state, heard, self._clock())
-        for kept in (self._seen, self._told_usage_at, self._asks_since, self._said):
+        for kept in (self._seen, self._listed_at, self._told_usage_at, self._asks_since, self._said):
             for key in [key for key in kept if key not in state.attempts]:
                 del kept[key]
 
@@ -113,12 +118,17 @@ class Attention:
             self._listen(attempt, profile, sight, now)
 
     def _asks(self, attempt: Attempt, sight: Sight, now: float) -> bool:
-        seen = self._seen.get(attempt.key)
-        asks = sight.asks if sight.asks is not None else seen is not None and seen.state == "blocked"
+        asks = sight.asks if sight.asks is not None else self._is_blocked(attempt)
         if not asks:
             self._asks_since.pop(attempt.key, None)
             return False
         return now - self._asks_since.setdefault(attempt.key, now) >= ASKS_SECONDS
+
+    def _is_blocked(self, attempt: Attempt) -> bool:
+        """As mngr lists it, unless it was answered since."""
+        seen, listed_at = self._seen.get(attempt.key), self._listed_at.get(attempt.key, 0.0)
+        is_since = attempt.nudged_at is None or listed_at > attempt.nudged_at + ANSWERED_SECONDS
+        return seen is not None and seen.state == "blocked" and is_since
 
     def _listen(self, attempt: Attempt, profile: Profile, sight: Sight, now: float) -> None:
         """Cases: it was quiet and stirs, or says now that it waits; it was not, and has been quiet long enough."""
@@ -135,7 +145,8 @@ class Attention:
         if now - active_at < (min(WAITING_SECONDS, stall / 2) if waits else stall):
             return
         if attempt.provider == "local":
-            self._tell(ev.AgentFellQuiet(now, *key, since=active_at, waits=waits))
+            unheard = waits and sight.heard is False and kind_of(profile.agent).transcript is not None
+            self._tell(ev.AgentFellQuiet(now, *key, since=active_at, waits=waits, unheard=unheard))
         elif key not in self._asking:
             self._asking.add(key)
             self._tasks.start_soon(self._ask_host, attempt, active_at, waits)

@@ -69,7 +69,7 @@ class Watch:
         strays: Strays,
         launching: set[AttemptKey],
         rhythm: Rhythm,
-        heard: Callable[[Attempt, SeenAgent], None] = lambda attempt, seen: None,
+        heard: Callable[[Attempt, SeenAgent, float], None] = lambda attempt, seen, asked_at: None,
     ) -> None:
         self._state, self._tell, self._clock = state, tell, clock
         self._agents, self._collector, self._signs = agents, collector, signs
@@ -171,6 +171,7 @@ class Watch:
         # Only what was known and not being launched before the question can be judged by the answer.
         before = {a.agent_id: a for a in self._state().attempts.values() if a.provider == provider}
         busy = {a.agent_id for a in before.values() if a.key in self._launching}
+        asked_at = self._clock()
         try:
             listing = await self._agents.list(provider)
         except MngrFailed as failed:
@@ -180,6 +181,9 @@ class Watch:
         self._note_count(provider, len(before.keys() & seen.keys()))
         known = {a.agent_id: a for a in self._state().attempts.values()}
         judged = [known[agent_id] for agent_id in before.keys() & known.keys() - busy]
+        for attempt in judged:
+            if attempt.stage is Stage.LIVE and (agent := seen.get(attempt.agent_id)) is not None:
+                self._heard(attempt, agent, asked_at)
         await self._judge(judged, seen, listing.complete)
         # Who was known before the question was put away while it was answered.
         strangers = [seen[agent_id] for agent_id in seen.keys() - before.keys() - known.keys()]
@@ -211,12 +215,13 @@ class Watch:
                 self._tell(ev.AgentMoved(self._clock(), *attempt.key, host_id=agent.address.host_id))
             if attempt.stage is Stage.LAUNCHING:
                 self._resolve(attempt, agent, complete)
-            elif attempt.stage is Stage.LIVE and attempt.key not in self._told:
-                if agent is not None:
-                    self._heard(attempt, agent)
-                # What runs here is looked at all the time. Elsewhere one host that is down spoils the whole listing.
-                if attempt.provider != "local" or _is_gone(agent, complete):
-                    hosts.setdefault(attempt.host_id, []).append(attempt)
+            # What runs here is looked at all the time. Elsewhere one host that is down spoils the whole listing.
+            elif (
+                attempt.stage is Stage.LIVE
+                and attempt.key not in self._told
+                and (attempt.provider != "local" or _is_gone(agent, complete))
+            ):
+                hosts.setdefault(attempt.host_id, []).append(attempt)
         # Each host in its own time: one that does not answer holds up no other.
         async with create_task_group() as looks:
             for host in hosts.values():

@@ -125,7 +125,8 @@ def _hindered(event: Any) -> tuple[str, str, str]:
 
 
 def _nudged(event: Any) -> tuple[str, str, str]:
-    return f"its agent is reminded: {event.reason}", event.waking.told if event.waking else "", ""
+    what = "told to begin" if event.reason == "unheard" else f"reminded: {event.reason}"
+    return f"its agent is {what}", event.waking.told if event.waking else "", ""
 
 
 _SPECIAL: Mapping[type[Event], Callable[[Any], tuple[str, str, str]]] = {

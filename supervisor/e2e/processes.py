@@ -82,6 +82,13 @@ def is_alive(pid: int) -> bool:
     return state not in (b"", b"Z", b"X")
 
 
+def started_at(pid: int) -> int | None:
+    """By the kernel's clock; None: it is gone. Its number is given to another one then: only both together say for
+    long which process is meant."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+    return int(fields[19]) if len(fields) > 19 else None
+
+
 def environment_value(pid: int, name: str) -> str | None:
     start = f"{name}=".encode()
     for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
@@ -133,11 +140,12 @@ class Tree:
 
     token: str
     shell: int = 0
-    _before: set[int] = field(default_factory=set)
+    #: children of ours that were there before, each with its start
+    _before: set[tuple[int, int | None]] = field(default_factory=set)
 
     def __enter__(self) -> "Tree":
         _adopt(+1)
-        self._before = children("self")
+        self._before = {(pid, started_at(pid)) for pid in children("self")}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -156,7 +164,8 @@ class Tree:
     def orphans(self) -> set[int]:
         """Reap dead orphans of this command; returns the live ones."""
         with starting:
-            return {pid for pid in children("self") - self._before - shells if self._owns(pid) and not reap(pid)}
+            new = {pid for pid in children("self") - shells if (pid, started_at(pid)) not in self._before}
+            return {pid for pid in new if self._owns(pid) and not reap(pid)}
 
     def _owns(self, pid: int) -> bool:
         token = environment_value(pid, TOKEN)

@@ -1,6 +1,6 @@
 """`result.json`: the record of a test, for other tools. Written when it starts and completed when it ends.
 
-If it still says `running` after the run is over, its worker (`pid`) was killed.
+If it still says `running` after the run is over, its worker (`pid`, since `pid_started`) was killed.
 Each try of a test has a folder of its own, `<readable part of the node id>-<hash>/attempt-N`.
 """
 
@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from supervisor.e2e import processes
 
 SCHEMA_VERSION = 1
 FILE_NAME = "result.json"
@@ -91,6 +93,7 @@ class TestRecord:
             "attempt": self.attempt,
             "status": self.status,
             "pid": os.getpid(),
+            "pid_started": processes.started_at(os.getpid()),
             "started_at": self.started_at,
             "duration_seconds": round(time.monotonic() - self._begun, 4),
             "phases": self.phases,

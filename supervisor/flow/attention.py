@@ -3,6 +3,7 @@
 Theory of operation. Activity is not journalled: the watch reports when an agent falls quiet and when it is active
 again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`. When it is due:
 
+    waits, and has not begun          → nudged, a few seconds after it was launched or its turn was broken off
     waits, not nudged for that yet    → nudged, a few seconds after the end of its turn
     silent for the stall time         → nudged once more, whatever it was nudged for before
     nudged, and still quiet           → stalled: after the stall time, and at least half of it after the nudge
@@ -11,10 +12,10 @@ again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`
 
 A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
-So an agent is nudged at most once for each reason, an active agent is left alone until its job's time limit, and a
-refusal by the model's provider never counts as a stall. An agent that asks for permission parks its job. Then a
-person decides (`notify`), the answer is no (`deny`), or the agent is given up after a while (`time-out`). The job's
-time limit still applies meanwhile, because it holds a slot.
+So an agent is nudged at most once for each reason, and to be told to begin uses up no other reminder. An active agent
+is left alone until its job's time limit, and a refusal by the model's provider never counts as a stall. An agent that
+asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the agent is given
+up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +37,11 @@ _END = (
 )
 #: one line each: a terminal would submit several lines as several messages
 TOLD: Mapping[str, str] = {
-    # If a restart interrupted its launch, the agent may have no first message.
+    # A restart may have interrupted its launch before its first message; codex may break off its first turn.
+    "unheard": (
+        "Nothing was heard of you yet, so begin now: "
+        'read the file that "$SUPERVISOR_PROMPT" names, and do what it says.'
+    ),
     "waiting": (
         "You have stopped, but nothing is published yet. Your task is in the file that $SUPERVISOR_PROMPT names. "
         f"Nobody answers questions here: decide yourself, then {_END}"
@@ -100,12 +105,17 @@ def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
     if job.state is JobState.PARKED:
         return "parked" if on_parked == "deny" and "parked" not in attempt.nudges else None
     since = attempt.quiet_since or 0.0
-    if (attempt.nudged_at is not None and attempt.nudged_at >= since) or (job.setbacks.hindrance and attempt.nudges):
+    if attempt.nudged_at is not None and attempt.nudged_at >= since:
         return None
-    for reason in ("waiting",) * attempt.waits + ("silent",):
-        if reason not in attempt.nudges:
-            return reason
-    return None
+    if job.setbacks.hindrance and attempt.nudges - {"unheard"}:
+        return None
+    return next(iter(_untold(attempt)), None)
+
+
+def _untold(attempt: Attempt) -> list[str]:
+    """The reasons to nudge a quiet agent that it was not nudged for yet, the first one first."""
+    reasons = ("unheard",) * attempt.unheard + ("waiting",) * attempt.waits + ("silent",)
+    return [reason for reason in reasons if reason not in attempt.nudges]
 
 
 # --- what has happened
@@ -125,9 +135,9 @@ def on_fell_quiet(state: State, event: ev.AgentFellQuiet) -> State:
         raise ImpossibleTransition(f"{attempt.key} is already quiet")
     profile = state.batches[event.batch].profile
     waits = event.waits and profile.is_talked_to
-    attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits)
+    attempt = replace(attempt, quiet_since=min(event.since, event.at), waits=waits, unheard=waits and event.unheard)
     due = event.since + profile.stall_timeout_seconds
-    if waits and ("waiting" not in attempt.nudges or job.setbacks.hindrance):
+    if waits and (_untold(attempt)[:1] not in ([], ["silent"]) or job.setbacks.hindrance):
         due = sleeping.wake_at(state, attempt, event.at) if sleeping.sleeps(state, attempt) else event.at
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
 
@@ -136,7 +146,11 @@ def on_stirred(state: State, event: ev.AgentStirred) -> State:
     attempt, _ = _both(state, event)
     if attempt.quiet_since is None:
         raise ImpossibleTransition(f"{attempt.key} is not quiet")
-    return state.with_attempt(replace(attempt, quiet_since=None, waits=False)).drop(item("quiet", attempt.key))
+    return state.with_attempt(_active(attempt)).drop(item("quiet", attempt.key))
+
+
+def _active(attempt: Attempt) -> Attempt:
+    return replace(attempt, quiet_since=None, waits=False, unheard=False)
 
 
 def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
@@ -182,9 +196,8 @@ def on_halted(state: State, event: ev.AgentHalted) -> State:
 def on_parked(state: State, event: ev.JobParked) -> State:
     attempt, job = _both(state, event)
     profile = state.batches[event.batch].profile
-    attempt = replace(attempt, quiet_since=None, waits=False)
     job = replace(job, detail=event.question)
-    state = state.with_job(event.batch, job).with_attempt(attempt).drop(item("quiet", attempt.key))
+    state = state.with_job(event.batch, job).with_attempt(_active(attempt)).drop(item("quiet", attempt.key))
     match profile.on_parked:
         case "deny":
             return state.put(item("quiet", attempt.key), event.at)

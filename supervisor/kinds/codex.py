@@ -6,9 +6,9 @@ A line records one response, one call or one turn; a turn that ends in an error 
 has no marker file for a codex turn: the last lines tell whether a turn is in progress. A permission prompt is seen
 on the screen, or else reported by mngr.
 
-Tokens are counted per response. When the agent has stopped, missing ones are counted from the rollout files, which
-exist for subagents, too. The screen requests a session title, which is in no rollout: the server's log has the tokens
-of every response, so those of sessions without a rollout are counted from there.
+Tokens, calls and failures are counted line by line, each by an id. What is missing when it has stopped comes from
+the rollout files, which exist for subagents, too. The screen requests a session title, which is in no rollout: the
+server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
 """
 
 import os
@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from supervisor.kinds.kind import Detour, Kind, Login, Program, Start, Transcript
+from supervisor.kinds.kind import ESCAPE, PANE, Detour, Kind, Login, Program, Start, Transcript
 from supervisor.model.hindrance import Hindrance
 from supervisor.model.share import MOST_MINUTES, WindowShare
 from supervisor.model.usage import Usage
 from supervisor.transcripts.entries import (
+    LONGEST_NAME,
     Counted,
     Json,
     Reading,
@@ -36,7 +37,7 @@ from supervisor.transcripts.entries import (
 )
 from supervisor.transcripts.redact import Redactor
 from supervisor.transcripts.refusals import PHRASES, Phrase
-from supervisor.transcripts.tail import end_of, lines_of
+from supervisor.transcripts.tail import end_of, lines_of, start_of
 
 OWN, CONVERTED = "logs/codex_transcript", "codex/common_transcript"
 RAW, SERVER_LOG = f"{OWN}/events.jsonl", "app_server.log"
@@ -52,6 +53,8 @@ OF_ALL_MODELS = (None, "codex")
 MOST_WINDOWS = 4
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
+#: in each line of a rollout that counts
+COUNTS = re.compile(rb'"(?:token_\w+|function_call|custom_tool_call|item_completed|task_complete)"')
 #: how texts begin that codex inserts before the first user message
 INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<skill", "<permissions")
 #: how the server's log records a response; the log is formatted for a terminal
@@ -73,6 +76,15 @@ if [ -n "${{OPENAI_API_KEY:-}}" ]; then
   rm -f "$home/auth.json"
   printenv OPENAI_API_KEY | CODEX_HOME="$home" codex login --with-api-key
 fi"""
+#: Denies what it asks for. A late screen asks about hooks before that, which mngr answers only at the start.
+REFUSE = f"""pane=$({PANE})
+( for _ in $(seq 40); do
+  case $(tmux capture-pane -p -t "$pane") in
+    *"esc to cancel"*) tmux send-keys -t "$pane" Escape; exit ;;
+    *"Hooks need review"*) tmux send-keys -t "$pane" Escape ;;
+  esac
+  sleep 0.5
+done; {ESCAPE} )"""
 
 
 class Lines(Reading):
@@ -86,15 +98,14 @@ class Lines(Reading):
         self._resets_at = 0.0
 
     def _told(self, told: Json) -> Iterator[Told]:
-        """Cases: the model; messages, calls and results; token usage; the start and end of a turn."""
+        """Cases: the model; messages, calls and results; the end of a command or a turn, and windows."""
         payload = dict_of(told.get("payload"))
+        self.counted += spent(told, self._model)
         match told.get("type"):
             case "turn_context":
                 self._model = self.name(payload.get("model"))
             case "response_item":
                 yield from self._item(payload)
-            case "token_usage_record":
-                self.counted.append(Counted(self.name(payload.get("response_id")), usage_of(payload, self._model)))
             case "event_msg":
                 yield from self._event(payload)
 
@@ -105,7 +116,6 @@ class Lines(Reading):
             case "function_call" | "custom_tool_call":
                 tool, call = self.name(item.get("name")), self.name(item.get("call_id"))
                 self._remember(call, tool)
-                self.counted.append(Counted(f"call {call}", Usage(tool_calls=1)))
                 given = item.get("arguments") if "arguments" in item else item.get("input")
                 parsed = json_of(given.encode(errors="replace")) if isinstance(given, str) else None
                 yield "tool", shown(given if parsed is None else parsed), {"tool": tool}
@@ -124,15 +134,11 @@ class Lines(Reading):
     def _event(self, event: Json) -> Iterator[Told]:
         match event.get("type"):
             case "item_completed":
-                ran = dict_of(event.get("item"))
-                if ran.get("type") == "CommandExecution" and ran.get("exit_code"):
-                    self._has_failed = True
-                    self.counted.append(Counted(f"failed {self.name(ran.get('id'))}", Usage(errors=1)))
+                self._has_failed = self._has_failed or _has_failed(event)
             case "task_complete":
                 error = dict_of(event.get("error"))
                 if text := text_of(error.get("message")):
                     self._refused(error.get("codex_error_info"), text)
-                    self.counted.append(Counted(f"turn {self.name(event.get('turn_id'))}", Usage(errors=1)))
                     yield "say", text, {"by": "system"}
             case "token_count":
                 self._windows(dict_of(event.get("rate_limits")))
@@ -176,6 +182,29 @@ def _text(content: object) -> str:
     return "\n".join(text for each in list_of(content) if (text := text_of(dict_of(each).get("text"))))
 
 
+def spent(told: Json, model: str = "") -> Iterator[Counted]:
+    """What one line counts. Cases: a response; a call; a command that failed; a turn that ended in an error."""
+    payload = dict_of(told.get("payload"))
+    match told.get("type"), payload.get("type"):
+        case "token_usage_record", _:
+            yield Counted(_id(payload, "response_id"), usage_of(payload, model))
+        case "response_item", "function_call" | "custom_tool_call":
+            yield Counted(f"call {_id(payload, 'call_id')}", Usage(tool_calls=1))
+        case "event_msg", "item_completed" if _has_failed(payload):
+            yield Counted(f"failed {_id(dict_of(payload.get('item')), 'id')}", Usage(errors=1))
+        case "event_msg", "task_complete" if dict_of(payload.get("error")).get("message"):
+            yield Counted(f"turn {_id(payload, 'turn_id')}", Usage(errors=1))
+
+
+def _id(payload: Json, key: str) -> str:
+    return text_of(payload.get(key))[:LONGEST_NAME]
+
+
+def _has_failed(event: Json) -> bool:
+    ran = dict_of(event.get("item"))
+    return ran.get("type") == "CommandExecution" and bool(ran.get("exit_code"))
+
+
 def usage_of(record: Json, model: str = "") -> Usage:
     """The input tokens of a response include the cached ones."""
     usage = dict_of(record.get("usage"))
@@ -190,7 +219,7 @@ def usage_of(record: Json, model: str = "") -> Usage:
 
 def counted(folder: Path) -> list[Counted]:
     rollouts = _rollouts(folder)
-    found = {each.id: each for path in rollouts for each in _responses(path)}
+    found = {each.id: each for path in rollouts for each in _counts(path) if each.id}
     known = {path.stem[-36:] for path in rollouts}
     return [*found.values(), *_logged(folder / SERVER_LOG, known)]
 
@@ -206,23 +235,21 @@ def _rollouts(folder: Path) -> list[Path]:
     return found[:MOST_ROLLOUTS]
 
 
-def _responses(path: Path) -> Iterator[Counted]:
+def _counts(path: Path) -> Iterator[Counted]:
     """An older codex reports the tokens of a response only next to their total, and repeats a total."""
     has_records, totals = False, dict[str, Counted]()
     for line in lines_of(path):
-        if b'"token_' not in line:
+        if COUNTS.search(line) is None:
             continue
         told = json_of(line) or {}
         payload = dict_of(told.get("payload"))
-        if told.get("type") == "token_usage_record":
-            has_records = True
-            yield Counted(text_of(payload.get("response_id"))[:200], usage_of(payload))
-        elif payload.get("type") == "token_count":
+        has_records |= told.get("type") == "token_usage_record"
+        yield from spent(told)
+        if payload.get("type") == "token_count":
             info = dict_of(payload.get("info"))
             total = f"{path.stem} {tokens_of(dict_of(info.get('total_token_usage')), 'total_tokens')}"
             totals[total] = Counted(total, usage_of({"usage": info.get("last_token_usage")}))
-    if not has_records:
-        yield from totals.values()
+    yield from () if has_records else totals.values()
 
 
 def _logged(path: Path, known: set[str]) -> Iterator[Counted]:
@@ -245,6 +272,7 @@ class Codex(Kind):
     login = Login(frozenset({"OPENAI_API_KEY"}), ".codex/auth.json", "codex login")
     transcript = Transcript(OWN, CONVERTED, Lines)
     dialog = re.compile(r"\benter to confirm\b|\besc to cancel\b", re.IGNORECASE)
+    refusal = REFUSE
     signs = (RAW, SERVER_LOG)
 
     def program(self, start: Start) -> Program:
@@ -264,7 +292,7 @@ class Codex(Kind):
         end, is_all = end_of(folder / RAW)
         begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
         if begins[-1] == ends[-1]:
-            return not is_all
+            return not is_all and BEGINS.search(start_of(folder / RAW)) is not None
         return begins[-1] > ends[-1]
 
     def asks(self, folder: Path) -> bool | None:

@@ -27,12 +27,11 @@ DETOURS: Mapping[str, Callable[[str, str], dict[str, str]]] = {
     "anthropic": lambda url, key: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key},
     "openai": lambda url, key: {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": key},
 }
+#: the pane of an agent's screen
+PANE = 'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1'
 #: Denies whatever an agent asks for on its screen, by Escape. claude removes its marker file after any other answer,
 #: but not after Escape, and mngr sends no message while it exists; so it is removed here.
-ESCAPE = (
-    'tmux list-panes -a -f "#{==:#{@mngr_agent_id},$MNGR_AGENT_ID}" -F "#{pane_id}" | head -n 1 '
-    f'| xargs -I{{}} tmux send-keys -t {{}} Escape && rm -f "$MNGR_AGENT_STATE_DIR/{ASKS}"'
-)
+ESCAPE = f'{PANE} | xargs -I{{}} tmux send-keys -t {{}} Escape && rm -f "$MNGR_AGENT_STATE_DIR/{ASKS}"'
 
 
 @dataclass(frozen=True, slots=True)

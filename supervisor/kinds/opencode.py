@@ -4,6 +4,9 @@ Theory of operation. mngr's plugin runs inside opencode and appends every event 
 part is repeated whenever it has grown; so a text is logged when it has ended, a call when it starts and when it ends,
 and the tokens of a response are counted when it has finished, by the id of that part. The plugin's output for
 `mngr transcript` is rewritten after each turn and has no tokens: it is not read on this machine.
+
+opencode is a server that does the work and a screen that shows it. A screen that is opened after a question was asked
+does not show it, so no key answers it. The server is told no instead.
 """
 
 import re
@@ -14,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from supervisor.kinds.kind import ACTIVE, Detour, Kind, Login, Program, Start, Transcript
+from supervisor.kinds.kind import ACTIVE, ESCAPE, Detour, Kind, Login, Program, Start, Transcript
 from supervisor.model.usage import Usage
 from supervisor.ports import AgentOrder
 from supervisor.transcripts.entries import (
@@ -58,6 +61,18 @@ PREPARE = f"""config=$MNGR_AGENT_STATE_DIR/{CONFIG}
 mkdir -p "$config/node_modules"
 printf '{{"packages": {{"": {{"dependencies": {{"@opencode-ai/plugin": "*"}}}}}}}}' >"$config/package-lock.json"
 printf '{{"agent": {{"title": {{"disable": true}}}}, "share": "disabled"}}' >"$config/opencode.jsonc\""""
+
+#: Denies all that its server says it asks for. Where the server can't be asked, or knows of no question, a key on its
+#: screen may still deny it.
+REFUSE = f"""port=$(head -c 5 "$MNGR_AGENT_STATE_DIR/opencode_server_port" 2>/dev/null | tr -cd 0-9)
+server=http://127.0.0.1:$port/permission
+ask() {{ [ -n "$port" ] && curl --fail --silent --noproxy '*' --max-time 10 "$@"; }}
+asked() {{ ask "$server" | head -c 1000000 | grep -oE '"id":"per_[A-Za-z0-9]+"' | head -n 50 | cut -d '"' -f 4; }}
+questions=$(asked)
+for each in $questions; do
+  ask --header 'content-type: application/json' --data '{{"reply": "reject"}}' "$server/$each/reply" >/dev/null
+done
+[ -n "$questions" ] && [ -z "$(asked)" ] || {{ {ESCAPE}; }}"""
 
 
 class Lines(Reading):
@@ -166,6 +181,7 @@ class OpenCode(Kind):
     apis = ("anthropic", "openai")
     has_walls = True
     transcript = Transcript(OWN, CONVERTED, Lines)
+    refusal = REFUSE
     signs = (RAW, ACTIVE)
 
     def program(self, start: Start) -> Program:

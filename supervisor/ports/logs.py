@@ -17,6 +17,8 @@ class Sight:
     active_at: float | None = None
     #: its turn is over, or it never reported one
     waits: bool | None = None
+    #: an answer of its model, or a refusal, was ever heard
+    heard: bool | None = None
     #: it asks for permission
     asks: bool | None = None
     usage: Usage = NOTHING

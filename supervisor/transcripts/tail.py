@@ -18,6 +18,8 @@ MOST_SOURCES, DEEPEST = 64, 3
 EVENTS = "events.jsonl"
 #: how much of the end of a transcript is read to see whether a turn is in progress
 LAST_BYTES = 64 * 1024
+#: and of its start, where it has begun at all
+FIRST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,11 @@ def end_of(path: Path) -> tuple[bytes, bool]:
             return b"", True
         size = os.fstat(file).st_size
         return os.pread(file, LAST_BYTES, max(0, size - LAST_BYTES)), size <= LAST_BYTES
+
+
+def start_of(path: Path) -> bytes:
+    with _opened(path) as file:
+        return os.pread(file, FIRST_BYTES, 0) if file is not None else b""
 
 
 def _rotated(path: Path, mark: Mark) -> Piece | None:

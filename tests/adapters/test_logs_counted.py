@@ -134,6 +134,16 @@ def test_the_last_word_counts_and_only_what_the_program_itself_says_is_a_no(tmp_
     assert box.sight.problem == ""
 
 
+def test_whether_its_model_was_ever_heard_is_known_over_a_restart(tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    box.write({"type": "step", "source": "user", "message": "do it"})
+    assert box.sight.heard is False
+    box.write(said(1, message="API Error: 529 Overloaded.", model_name="<synthetic>"))
+    assert box.sight.heard is True, "a refusal is an answer"
+    box.restarted()
+    assert box.sight.heard is True
+
+
 def test_books_that_cannot_be_read_are_never_started_over(tmp_path: Path) -> None:
     (tmp_path / "logs.sqlite3").write_bytes(b"no database at all" * 100)
     with pytest.raises(Unreadable, match=r"logs\.sqlite3") as refused:

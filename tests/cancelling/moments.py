@@ -109,7 +109,7 @@ async def at_each_moment(operation: Operation, *, within: float, every: int = 1)
 class Left:
     """What there is of this process that an operation may leave behind."""
 
-    processes: frozenset[int]
+    processes: frozenset[psutil.Process]
     tasks: int
     threads: frozenset[str]
     #: by what they are of
@@ -120,7 +120,7 @@ class Left:
         gc.collect()  # what nobody holds any more keeps its files open until then
         me = psutil.Process()
         return cls(
-            frozenset(child.pid for child in me.children(recursive=True) if not _has_ended(child)),
+            frozenset(child for child in me.children(recursive=True) if not _has_ended(child)),
             len(asyncio.all_tasks()),
             # Those of a pool wait for more.
             frozenset(each.name for each in threading.enumerate() if not each.name.startswith("AnyIO worker")),
@@ -128,7 +128,7 @@ class Left:
         )
 
     def more_than(self, before: "Left") -> str:
-        found = [f"process {_said(pid)}" for pid in self.processes - before.processes]
+        found = [f"process {_said(process)}" for process in self.processes - before.processes]
         found += [f"thread {name}" for name in self.threads - before.threads]
         found += [f"{self.tasks - before.tasks} tasks"] * (self.tasks > before.tasks)
         found += [f"descriptor {name}" for name in sorted((self.descriptors - before.descriptors).elements())]
@@ -149,11 +149,11 @@ def _has_ended(process: psutil.Process) -> bool:
         return True
 
 
-def _said(pid: int) -> str:
+def _said(process: psutil.Process) -> str:
     try:
-        return f"{pid}: {' '.join(psutil.Process(pid).cmdline())[:100]}"
+        return f"{process.pid}: {' '.join(process.cmdline())[:100]}"
     except psutil.NoSuchProcess:
-        return str(pid)
+        return str(process.pid)
 
 
 async def nothing_more_than(before: Left, of: str) -> None:

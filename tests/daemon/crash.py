@@ -19,20 +19,13 @@ from supervisor.model.event import AgentReleased, Event, JobEnded, LaunchStarted
 from supervisor.rehearsal.generate import generate
 from tests.below import end_below
 from tests.daemon.box import Order, agents_in_mngr
+from tests.lives import lives
 from tests.zygote import programs
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "tests" / "stubs" / "mngr"
 AGENT = Path(__file__).with_name("agent")
 PATIENCE_SECONDS = 180.0
-
-
-def is_alive(pid: int) -> bool:
-    """A process that nobody has waited for is dead all the same."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @dataclass
@@ -143,11 +136,11 @@ class CrashBox:
         assert ended == Counter(range(1, self.jobs + 1)), f"not every job ended once: {ended}"
         launched = Counter(event.agent_id for event in events if isinstance(event, LaunchStarted))
         assert set(launched.values()) == {1}, "an agent id was used twice"
-        lives = [line.split() for line in self.lives.read_text().splitlines()]
-        assert not [line for line in lives if line[0] == "double"], "one job had two agents"
-        starts = Counter(tuple(line[2:]) for line in lives)
+        known = lives(self.lives)
+        assert not [life for life in known if life.what == "double"], "one job had two agents"
+        starts = Counter((life.job, life.attempt) for life in known)
         assert all(count == 1 for count in starts.values()), f"an attempt ran twice: {starts}"
-        alive = [line for line in lives if is_alive(int(line[1]))]
+        alive = [life for life in known if life.is_alive()]
         assert not alive, f"agents were left alive: {alive}"
         kept = (event for event in events if isinstance(event, AgentReleased) and event.kept)
         named = {id_ for event in kept for id_ in ids_of(event, events)}

@@ -10,16 +10,11 @@ import pytest
 from supervisor.errors import Locked
 from supervisor.model import event as ev
 from supervisor.model.request import Cancel
-from tests.daemon.crash import is_alive
 from tests.daemon.sandbox import box, running
+from tests.lives import Life, lives
 from tests.waiting import until
 
 pytestmark = pytest.mark.real
-
-
-def pids_of(lives: Path) -> dict[str, int]:
-    """The process of each agent that has ever lived, by its job and attempt."""
-    return {f"{job}/{attempt}": int(pid) for _, pid, job, attempt in map(str.split, lives.read_text().splitlines())}
 
 
 async def test_a_batch_runs_to_its_end(tmp_path: Path) -> None:
@@ -66,16 +61,16 @@ async def test_a_restart_touches_no_agent(tmp_path: Path) -> None:
         async with running(made) as here:
             await here.submit()
             await until("all are live", lambda: len(here.live()) == 3)
-            await until("all work", lambda: len(pids_of(made.lives)) == 3)
-        before = pids_of(made.lives)
-        assert all(is_alive(pid) for pid in before.values())
+            await until("all work", lambda: len(lives(made.lives)) == 3)
+        before = lives(made.lives)
+        assert all(map(Life.is_alive, before))
 
         async with running(made) as again:
             assert len(again.live()) == 3
             await again.finished()
 
             assert [event.outcome for event in again.of(ev.JobEnded)] == ["improved"] * 3
-            assert pids_of(made.lives) == before
+            assert lives(made.lives) == before
 
 
 async def test_work_published_while_no_daemon_ran_is_collected(tmp_path: Path) -> None:
@@ -104,7 +99,7 @@ async def test_the_tmux_server_killed_under_its_agents(tmp_path: Path) -> None:
     """All agents die at once: what they had is rescued, and every job goes again."""
     async with box(tmp_path, jobs=4, profile={"env": {"WORK_SECONDS": "4"}}) as made, running(made) as here:
         await here.submit()
-        await until("all work", lambda: len(pids_of(made.lives)) == 4)
+        await until("all work", lambda: len(lives(made.lives)) == 4)
 
         await asyncio.to_thread(made.tmux.end)
         await here.finished()
@@ -116,15 +111,15 @@ async def test_the_tmux_server_killed_under_its_agents(tmp_path: Path) -> None:
 async def test_a_cancelled_job_is_rescued_first(tmp_path: Path) -> None:
     async with box(tmp_path, jobs=1, profile={"env": {"WORK_SECONDS": "60"}}) as made, running(made) as here:
         await here.submit()
-        await until("it works", lambda: pids_of(made.lives))
+        await until("it works", lambda: lives(made.lives))
 
         await here.daemon.loop.inbox.ask(Cancel("batch", author="somebody"))
         await here.finished()
 
         assert len(here.of(ev.WorkRescued)) == 1
         assert [event.outcome for event in here.of(ev.JobEnded)] == ["cancelled"]
-        [pid] = pids_of(made.lives).values()
-        await until("its agent is gone", lambda: not is_alive(pid))
+        [life] = lives(made.lives)
+        await until("its agent is gone", lambda: not life.is_alive())
 
 
 async def test_time_runs_out(tmp_path: Path) -> None:
@@ -140,12 +135,12 @@ async def test_a_stopped_agent_process_is_not_gone(tmp_path: Path) -> None:
     """An agent that is merely slow is left alone."""
     async with box(tmp_path, jobs=1, profile={"env": {"WORK_SECONDS": "1"}}) as made, running(made) as here:
         await here.submit()
-        await until("it works", lambda: pids_of(made.lives))
-        [pid] = pids_of(made.lives).values()
-        os.kill(pid, signal.SIGSTOP)
+        await until("it works", lambda: lives(made.lives))
+        [life] = lives(made.lives)
+        os.kill(life.pid, signal.SIGSTOP)
         here.daemon.watch.suspect("local")
         await asyncio.sleep(0)
-        os.kill(pid, signal.SIGCONT)
+        os.kill(life.pid, signal.SIGCONT)
         await here.finished()
 
         assert not here.of(ev.AgentVanished)

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from supervisor.daemon.attention import ASKS_SECONDS, USAGE_SECONDS, WAITING_SECONDS, Attention
+from supervisor.daemon.attention import ANSWERED_SECONDS, ASKS_SECONDS, USAGE_SECONDS, WAITING_SECONDS, Attention
 from supervisor.daemon.windows import EVERY_SECONDS
 from supervisor.errors import MngrFailed
 from supervisor.model import event as ev
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.effect import Launch
+from supervisor.model.effect import Launch, Nudge
 from supervisor.model.profile import Profile
 from supervisor.model.share import WindowShare
 from supervisor.model.usage import NOTHING, Usage
@@ -53,9 +54,10 @@ class Signs:
 class Scene:
     """One live agent, and attention that looks whenever the test says so."""
 
-    def __init__(self, pool: str = "local") -> None:
+    def __init__(self, pool: str = "local", **profile_: Any) -> None:
         self.world = World(**{pool: 1})
-        self.world.submit(profile=Profile(pools=(pool,), stall_timeout_seconds=600)).do(Launch)
+        profile = Profile(**{"pools": (pool,), "stall_timeout_seconds": 600, **profile_})
+        self.world.submit(profile=profile).do(Launch)
         self.signs = Signs(Sight(active_at=self.world.now, waits=False, asks=False))
         self.attention = Attention(
             state=lambda: self.world.state, tell=self.hear, clock=lambda: self.world.now, logs=self.signs
@@ -76,7 +78,7 @@ class Scene:
 
     def listed(self, state: AgentState) -> None:
         attempt = self.world.last_attempt()
-        self.attention.heard(attempt, SeenAgent(AgentAddress.of(attempt), "n", state))
+        self.attention.heard(attempt, SeenAgent(AgentAddress.of(attempt), "n", state), self.world.now)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -104,6 +106,19 @@ def test_one_at_work_may_be_silent_for_the_whole_stall_time() -> None:
     assert scene.look(599) == []
     assert scene.look(2) == ["agent-fell-quiet"]
     assert scene.look(0, waits=True) == ["agent-fell-quiet"], "it says now that it waits"
+
+
+def test_one_that_waits_and_was_never_heard_of_is_told_to_begin() -> None:
+    """Where it would have been heard: not all kinds of agents keep a transcript."""
+    for agent, heard, reason in (
+        ("claude", False, "unheard"),
+        ("claude", True, "waiting"),
+        ("claude", None, "waiting"),
+        ("rehearsal", False, "waiting"),
+    ):
+        scene = Scene(agent=agent)
+        assert scene.look(WAITING_SECONDS, waits=True, heard=heard) == ["agent-fell-quiet"]
+        assert [event.reason for event in scene.world.wait(1).told(ev.NudgeStarted)] == [reason]
 
 
 def test_a_request_that_is_answered_by_itself_parks_nobody() -> None:
@@ -174,3 +189,20 @@ def test_one_that_mngr_lists_as_blocked_is_parked() -> None:
     assert scene.look(ASKS_SECONDS) == ["job-parked"]
     scene.listed("running")
     assert scene.look() == ["job-unparked"]
+
+
+def test_what_mngr_lists_is_not_believed_for_longer_than_until_the_answer() -> None:
+    """A listing is seldom: the next one tells whether the answer was heard."""
+    scene = Scene("modal", on_parked="deny")
+    scene.signs.sight_ = Sight(active_at=scene.world.now)
+    scene.listed("blocked")
+    scene.look()
+    assert scene.look(ASKS_SECONDS) == ["job-parked"]
+    scene.world.wait(0).do(Nudge)
+    assert scene.look(1) == ["job-unparked"]
+    scene.listed("blocked")
+    assert scene.look(ANSWERED_SECONDS) == [], "it was asked too soon"
+    scene.listed("blocked")
+    assert scene.look(1) == []
+    assert scene.look(ASKS_SECONDS) == ["job-parked"]
+    assert scene.world.wait(0).told(ev.AgentStalled), "the answer did not help"

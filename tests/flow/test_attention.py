@@ -18,9 +18,9 @@ def live(profile: Profile = PROFILE) -> World:
     return World(local=1).submit(profile=profile).do(Launch)
 
 
-def quiet(world: World, *, waits: bool) -> World:
-    since = world.now - (10 if waits else 600)
-    return world.happens(ev.AgentFellQuiet(world.now, *world.last_attempt().key, since=since, waits=waits))
+def quiet(world: World, *, waits: bool, unheard: bool = False) -> World:
+    since, key = world.now - (10 if waits else 600), world.last_attempt().key
+    return world.happens(ev.AgentFellQuiet(world.now, *key, since=since, waits=waits, unheard=unheard))
 
 
 def hears(world: World, kind: type[ev.AttemptEvent], **more: Any) -> World:
@@ -73,12 +73,46 @@ def test_one_that_waited_twice_is_given_up_after_it_was_told_for_each_reason() -
     assert world.told(ev.AgentStalled)
 
 
+def test_one_that_has_not_begun_is_told_to_begin_and_keeps_its_reminders() -> None:
+    """Its first words were lost, or its first turn was broken off."""
+    world = quiet(live(), waits=True, unheard=True)
+    [nudge] = world.pending(Nudge)
+    assert ("$SUPERVISOR_PROMPT" in nudge.text, "\n" in nudge.text) == (True, False)
+    world = quiet(hears(world.do(Nudge).wait(30), ev.AgentStirred), waits=True)
+    assert reasons(world) == ["unheard", "waiting"], "it is reminded at once, as any other"
+    world = quiet(hears(world.do(Nudge).wait(30), ev.AgentStirred), waits=True).wait(1000)
+    assert reasons(world) == ["unheard", "waiting", "silent"]
+    assert world.told(ev.AgentStalled)
+    assert replayed(world.events) == world.state
+
+
+def test_one_that_is_told_to_begin_and_does_not_is_given_up() -> None:
+    world = quiet(live(), waits=True, unheard=True).do(Nudge)
+    assert not world.wait(580).told(ev.AgentStalled)
+    assert world.wait(20).told(ev.AgentStalled)
+
+
+def test_it_is_told_to_begin_once_and_then_reminded() -> None:
+    world = quiet(live(), waits=True, unheard=True).do(Nudge).wait(30)
+    quiet(hears(world, ev.AgentStirred), waits=True, unheard=True)
+    assert reasons(world) == ["unheard", "waiting"]
+
+
+def test_one_that_was_told_to_begin_and_is_refused_then_is_reminded_before_it_is_given_up() -> None:
+    world = quiet(live(), waits=True, unheard=True).do(Nudge).wait(30)
+    hears(world, ev.AgentStirred)
+    hears(world, ev.AgentHindered, problem="limit", detail="API Error")
+    quiet(world, waits=True)
+    assert reasons(world) == ["unheard", "waiting"]
+    assert not world.told(ev.AgentStalled)
+
+
 PROGRAM = Profile(agent="command", command=("work",), stall_timeout_seconds=600, on_parked="deny", retries=0)
 
 
 def test_a_program_is_told_nothing_and_stalls_after_the_stall_time() -> None:
     """It has no turns: what is typed into its terminal, it takes for input."""
-    world = quiet(live(PROGRAM), waits=True).wait(580)
+    world = quiet(live(PROGRAM), waits=True, unheard=True).wait(580)
     assert not world.told(ev.AgentStalled)
     [stalled] = world.wait(20).told(ev.AgentStalled)
     assert stalled.detail == "no activity for 600 s"

@@ -41,6 +41,7 @@ SAID: tuple[Callable[..., ev.AttemptEvent], ...] = (
     partial(ev.WorkCollected, claim="improved", head="c0de", commits=1),
     ev.AgentStirred,
     partial(ev.AgentFellQuiet, since=NOON, waits=True),
+    partial(ev.AgentFellQuiet, since=NOON, waits=True, unheard=True),
     partial(ev.AgentFellQuiet, since=NOON),
     ev.JobParked,
     ev.JobUnparked,

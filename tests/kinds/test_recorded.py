@@ -115,6 +115,15 @@ def test_a_turn_of_opencode_has_begun_when_it_was_told_something(tmp_path: Path)
     assert opencode.is_amid_turn(tmp_path)
 
 
+def test_a_codex_that_was_told_much_before_its_first_turn_waits_for_that(tmp_path: Path) -> None:
+    codex = kind_of("codex")
+    assert codex.transcript is not None
+    path = codex.transcript.path(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{line}\n" for line in recorded(codex)[:4]) + "x" * (LAST_BYTES + 1))
+    assert not codex.is_amid_turn(tmp_path)
+
+
 def test_a_turn_of_codex_that_began_long_ago_is_still_one(tmp_path: Path) -> None:
     codex = kind_of("codex")
     assert codex.transcript is not None
@@ -122,6 +131,19 @@ def test_a_turn_of_codex_that_began_long_ago_is_still_one(tmp_path: Path) -> Non
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"{line}\n" for line in recorded(codex)[:5]) + "x" * (LAST_BYTES + 1))
     assert codex.is_amid_turn(tmp_path)
+
+
+def test_a_codex_whose_first_turn_was_broken_off_was_not_heard_yet(tmp_path: Path) -> None:
+    """Its server ends a turn that begins while its screen comes."""
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    path, lines = codex.transcript.path(box.state), recorded(codex)
+    path.parent.mkdir(parents=True)
+    aborted = lines[4].replace("task_started", "turn_aborted")
+    path.write_text("".join(f"{line}\n" for line in [*lines[:8], aborted]))
+    assert (box.sight.waits, box.sight.heard) == (True, False)
+    path.write_text("".join(f"{line}\n" for line in [*lines[:8], aborted, *lines[4:12]]))
+    assert (box.sight.waits, box.sight.heard) == (False, True)
 
 
 LOGGED = (
@@ -149,6 +171,26 @@ def test_what_codex_took_for_a_title_counts_too_when_it_is_stopped(tmp_path: Pat
     (box.state / "app_server.log").write_text(LOGGED.format(thread=MAIN) + LOGGED.format(thread=TITLE))
     after = box.ingest.finish(ATTEMPT, pane=False)
     assert after - before == Usage(input=888, output=26, cached=114, model=after.model)
+
+
+@pytest.mark.parametrize("copied", [0, 17, 25, 60])
+def test_what_mngr_has_not_copied_of_codex_counts_when_it_is_stopped(tmp_path: Path, copied: int) -> None:
+    """Calls, failed commands and turns that ended in an error, too: once each, wherever they are told."""
+    box, codex = Box(tmp_path), kind_of("codex")
+    assert codex.transcript is not None
+    lines = recorded(codex)
+    ran = max(n for n, line in enumerate(lines) if '"exit_code":0' in line)
+    lines[ran] = lines[ran].replace('"exit_code":0', '"exit_code":1')
+    path = codex.transcript.path(box.state)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{line}\n" for line in lines[:copied]))
+    box.rounds()
+    rollout = box.state / f"plugin/codex/home/sessions/2026/11/19/rollout-2026-11-19T01-48-52-{MAIN}.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_text("".join(f"{line}\n" for line in lines))
+    found = box.ingest.finish(ATTEMPT, pane=False)
+    assert (found.tool_calls, found.errors, found.output) == (2, 6 + 1, 84)
+    assert box.ingest.finish(ATTEMPT, pane=False) == found, "asked again"
 
 
 def test_an_older_codex_is_counted_when_it_is_stopped(tmp_path: Path) -> None:

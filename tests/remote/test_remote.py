@@ -12,8 +12,8 @@ import pytest
 
 from supervisor.model import event as ev
 from supervisor.observe.snapshot import queue
-from tests.daemon.crash import is_alive
 from tests.daemon.sandbox import Running, Sandbox, box, running
+from tests.lives import Life, lives
 from tests.remote.sshd import PROVIDER, Box, boxes
 from tests.waiting import until
 
@@ -47,10 +47,6 @@ async def finished(here: Running) -> None:
 
 def outcomes(here: Running) -> list[str]:
     return [event.outcome for event in here.of(ev.JobEnded)]
-
-
-def pids(made: Sandbox) -> list[int]:
-    return [int(line.split()[1]) for line in made.lives.read_text().splitlines()]
 
 
 async def test_a_batch_ends_as_it_does_at_home(tmp_path: Path) -> None:
@@ -95,16 +91,16 @@ async def test_a_restart_finds_its_agents_far_away(tmp_path: Path) -> None:
     async with far(tmp_path, jobs=2, WORK_SECONDS="20") as (made, _):
         async with running(made) as here:
             await here.submit()
-            await until("both work", lambda: len(here.live()) == len(pids(made)) == 2, PATIENCE_SECONDS)
-        before = pids(made)
-        assert all(is_alive(pid) for pid in before)
+            await until("both work", lambda: len(here.live()) == len(lives(made.lives)) == 2, PATIENCE_SECONDS)
+        before = lives(made.lives)
+        assert all(map(Life.is_alive, before))
 
         async with running(made) as again:
             assert len(again.live()) == 2
             await finished(again)
 
             assert outcomes(again) == ["improved"] * 2
-            assert pids(made) == before
+            assert lives(made.lives) == before
 
 
 async def test_hosts_that_cannot_be_reached(tmp_path: Path) -> None:

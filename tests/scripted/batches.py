@@ -55,7 +55,9 @@ async def four_end_as_scripted_and_are_counted_to_the_token(
         assert {test: job["outcome"] for test, job in jobs.items()} == {part.test: part.outcome for part in FOUR}
         assert batch["tokens"] == model.taken()
         assert [model.refused[FOUR[2].test, 2], jobs[FOUR[1].test]["errors"]] == [2, 1]
-        assert {(event.job, event.reason) for event in here.of(ev.NudgeStarted)} == {(4, "waiting")}
+        # On a busy machine codex may break off a first turn, and is told to begin: that is no reminder.
+        nudges = {(event.job, event.reason) for event in here.of(ev.NudgeStarted)}
+        assert {(job, reason) for job, reason in nudges if reason != "unheard"} == {(4, "waiting")}
         assert not [event for event in here.of(ev.AgentHindered) if event.problem and "the gate" not in event.detail]
         assert not here.of(ev.AgentVanished, ev.AgentStalled)
         assert not [event for event in here.of(ev.JobRequeued) if event.counts]

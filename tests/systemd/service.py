@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.lives import Life, lives
 from tests.systemd.machine import Machine
 from tests.waiting import until_sync
 
@@ -126,17 +127,12 @@ class Service:
 
     # --- what is so
 
-    def agents(self) -> dict[str, int]:
+    def agents(self) -> dict[str, Life]:
         """The process of every agent that was ever started for the batch, by job and attempt."""
-        lines = map(str.split, self.machine.path(LIVES).read_text().splitlines())
-        return {f"{job}/{attempt}": int(pid) for _, pid, job, attempt in lines}
+        return {f"{life.job}/{life.attempt}": life for life in lives(self.machine.path(LIVES))}
 
-    def is_alive(self, pid: int) -> bool:
-        try:
-            stat = self.machine.path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] != "Z"
+    def is_alive(self, agent: Life) -> bool:
+        return agent.is_alive(self.machine.path("/proc"))
 
     def is_adopted(self, batch: str) -> bool:
         rows = self.ctl("jobs", batch)["rows"]
@@ -185,8 +181,8 @@ class Service:
 
     def let_agents_finish(self) -> None:
         """What they wait for is over: their one child is a `sleep`."""
-        for pid in self.agents().values():
-            self.machine.run("pkill", "-P", str(pid), "-x", "sleep")
+        for agent in self.agents().values():
+            self.machine.run("pkill", "-P", str(agent.pid), "-x", "sleep")
 
     def _is_active(self) -> bool:
         return self.machine.show(UNIT, "ActiveState") == "active"

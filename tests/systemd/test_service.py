@@ -101,8 +101,8 @@ def test_ready_means_that_it_can_be_asked(service: Service) -> None:
 
 def test_agents_are_in_a_control_group_of_their_own(service: Service) -> None:
     with agents_untouched(service):
-        assert set(service.agents().values()) <= service.machine.group(AGENTS_UNIT)
-        assert not set(service.agents().values()) & service.machine.group(UNIT)
+        agents = {agent.pid for agent in service.agents().values()}
+        assert agents <= service.machine.group(AGENTS_UNIT) - service.machine.group(UNIT)
 
 
 def test_a_restart(service: Service) -> None:
@@ -197,7 +197,7 @@ def test_credentials_reach_whom_they_are_given(service: Service) -> None:
             environment = service.machine.path(f"/proc/{pid}/environ").read_bytes()
             assert b"CREDENTIALS_DIRECTORY" not in environment
             assert b"this-is-withheld" not in environment
-        agent = next(iter(service.agents().values()))
+        agent = next(iter(service.agents().values())).pid
         assert b"GIVEN=this-is-given" in service.machine.path(f"/proc/{agent}/environ").read_bytes()
         server = service.machine.show(AGENTS_UNIT, "MainPID")
         assert b"this-is" not in service.machine.path(f"/proc/{server}/environ").read_bytes()
@@ -249,7 +249,7 @@ def test_agents_whose_server_dies_go_again_in_the_next_one(service: Service) -> 
     service.machine.run("kill", "-KILL", service.machine.show(AGENTS_UNIT, "MainPID"))
 
     def others() -> set[int]:
-        return {pid for job, pid in service.agents().items() if job not in before and service.is_alive(pid)}
+        return {each.pid for job, each in service.agents().items() if job not in before and service.is_alive(each)}
 
     until_sync("ten others work", lambda: len(others()) == AGENTS, PATIENCE_SECONDS)
     assert others() <= service.machine.group(AGENTS_UNIT)

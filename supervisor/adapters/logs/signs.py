@@ -40,6 +40,7 @@ class Files:
         return Sight(
             active_at=active_at,
             waits=not self.kind.is_amid_turn(self.folder) if is_here else None,
+            heard=bool(page.word.at or page.usage.output) if is_here else None,
             asks=(has_dialog or self.kind.asks(self.folder)) if is_here else None,
             usage=page.usage,
             problem=page.word.problem,

@@ -167,11 +167,13 @@ def seen_agent(raw: object) -> SeenAgent:
     waits = (p.get("waiting_reason") for p in agent.plugin.values() if isinstance(p, dict))
     waiting_reason = next((str(w) for w in waits if w), "")
     state = STATES.get(agent.state, "unknown")
+    # codex is listed as running while it asks: its turn goes on.
+    is_blocked = waiting_reason == "PERMISSIONS" and state in ("waiting", "running")
     return SeenAgent(
         address=AgentAddress(agent.id, agent.host.id, agent.host.provider_name),
         name=agent.name,
-        state="blocked" if (state, waiting_reason) == ("waiting", "PERMISSIONS") else state,
-        waiting_reason=waiting_reason if state == "waiting" else "",
+        state="blocked" if is_blocked else state,
+        waiting_reason=waiting_reason if is_blocked or state == "waiting" else "",
         work_dir=agent.work_dir,
         host_name=agent.host.name,
         pid=agent.pid,

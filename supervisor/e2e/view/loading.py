@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from supervisor.e2e.processes import started_at
 from supervisor.e2e.results import FILE_NAME
 
 LARGEST_RESULT = 8 * 1024 * 1024
@@ -102,8 +103,10 @@ def _attempt(path: Path) -> Attempt | None:
 
 
 def _is_running(data: dict[str, Any]) -> bool:
+    """Older results do not say when their worker was started."""
     pid = data.get("pid")
-    return isinstance(pid, int) and Path(f"/proc/{pid}").exists()
+    started = started_at(pid) if isinstance(pid, int) else None
+    return started is not None and data.get("pid_started", started) == started
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -79,6 +79,8 @@ class AgentFellQuiet(AttemptEvent):
     #: the time of its last sign of activity
     since: float
     waits: bool = False
+    #: it waits, and has not begun: no answer of its model was ever heard
+    unheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class AgentStirred(AttemptEvent):
 class NudgeStarted(AttemptEvent):
     """The agent is being nudged."""
 
-    #: "waiting", "silent", "parked", "budget", "cap" or "again"
+    #: "unheard", "waiting", "silent", "parked", "budget", "cap" or "again"
     reason: str
     #: of "again": what that costs; None: not known
     waking: Waking | None = None

@@ -140,6 +140,7 @@ def _quiet(scene: Scene, attempt: Attempt) -> Reason:
     if attempt.waits and sleeping.sleeps(scene.state, attempt) and not sleeping.was_told(scene.state, attempt):
         return _asleep(scene, attempt)
     what = "waits for input" if attempt.waits else "shows no activity"
+    what = "has not begun and waits for input" if attempt.unheard else what
     nudged = f", and was reminded at {scene.clock(attempt.nudged_at)}" if attempt.nudged_at is not None else ""
     due = scene.due("quiet", *attempt.key)
     change = (

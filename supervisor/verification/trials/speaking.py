@@ -1,14 +1,31 @@
 """Who speaks at the other end of a socket. It runs on other hosts, too: the standard library is all that it has."""
 
+import errno
 import os
+import select
 import socket
 import struct
 from pathlib import Path
 
+#: a descriptor of the process at the other end, since Linux 6.5
+_SO_PEERPIDFD = 77
+
 
 def is_of_ours(line: socket.socket) -> bool:
-    """Whether this process, or one that it started, speaks at the other end: agents live outside of it."""
+    """Whether this process, or one that it started, speaks at the other end: agents live outside of it. One that has
+    ended speaks no more: who has its number by now may be another one."""
     process, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    try:
+        held = line.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+    except OSError as error:  # on an older kernel the number is all there is
+        return error.errno in (errno.ENOPROTOOPT, errno.EOPNOTSUPP) and _is_below(process)
+    try:
+        return _is_below(process) and not _has_ended(held)
+    finally:
+        os.close(held)
+
+
+def _is_below(process: int) -> bool:
     while process > 1 and process != os.getpid():
         try:
             stat = Path(f"/proc/{process}/stat").read_bytes()
@@ -16,3 +33,9 @@ def is_of_ours(line: socket.socket) -> bool:
             return False
         process = int(stat.rpartition(b")")[2].split()[1])
     return bool(process == os.getpid())
+
+
+def _has_ended(process: int) -> bool:
+    ends = select.poll()
+    ends.register(process, select.POLLIN)
+    return bool(ends.poll(0))

@@ -76,10 +76,11 @@ class Place:
         return self.state / "home"
 
     # --- agents -----------------------------------------------------------------------------------------------
-    def agents(self) -> list[int]:
-        """The processes of all that the stand-in has started and still knows."""
+    def agents(self) -> list[tuple[int, int]]:
+        """The processes of all that the stand-in has started and still knows, each with its start."""
         known = sorted((self.agents_home / ".mngr" / "agents").glob("*/data.json"))
-        return [json.loads(path.read_text())["pid"] for path in known]
+        found = [json.loads(path.read_text()) for path in known]
+        return [(each["pid"], int(each["started"])) for each in found]
 
     def hold(self, *tests: str) -> None:
         """Let the agents of these tests do nothing, until `release`."""

@@ -22,7 +22,7 @@ def test_stop(e2e: E2e, stage: Stage, installed: None, held: str, daemon: Spawne
     expect(e2e.run('kill "$daemon"', comment="stop the daemon")).to_succeed()
     expect(daemon.wait()).to_succeed()
     assert len(agents) == 3
-    assert all(processes.is_alive(agent) for agent in agents)
+    assert all(processes.started_at(agent) == since for agent, since in agents)
     expect(e2e.run('supervisorctl status "$batch"', comment="nobody answers")).to_have_exit_code(3)
 
 

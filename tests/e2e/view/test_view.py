@@ -1,6 +1,7 @@
 """What the page is made of: coloured text, films of recordings, groups of tests; all of it from hostile files."""
 
 import json
+import os
 import time
 from datetime import date
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from supervisor.cli.session import Session
 from supervisor.cli.tutorial_view import view
 from supervisor.e2e.casts import Cast, Event
+from supervisor.e2e.processes import started_at
 from supervisor.e2e.ptys import Size
 from supervisor.e2e.results import folder_name
 from supervisor.e2e.tutorial.check import check
@@ -123,9 +125,16 @@ def test_last_attempt_counts_and_a_dead_worker_s_test_was_killed(tmp_path: Path)
     write_result(tmp_path, "t.py::flaky", status="failed")
     write_result(tmp_path, "t.py::flaky", attempt=2)
     write_result(tmp_path, "t.py::dead", status="running", pid=2**22 + 1)
+    ours, since = os.getpid(), started_at(os.getpid())
+    write_result(tmp_path, "t.py::at_work", status="running", pid=ours, pid_started=since)
+    write_result(tmp_path, "t.py::at_work_as_older_ones_say", status="running", pid=ours)
+    write_result(tmp_path, "t.py::dead_and_its_number_is_anothers", status="running", pid=ours, pid_started=1)
     assert {test.nodeid: test.last.status for test in load(tmp_path).tests} == {
         "t.py::flaky": "passed",
         "t.py::dead": "killed",
+        "t.py::at_work": "running",
+        "t.py::at_work_as_older_ones_say": "running",
+        "t.py::dead_and_its_number_is_anothers": "killed",
     }
 
 

@@ -131,6 +131,9 @@ def test_an_agent_says_what_it_is_at() -> None:
     quiet = running()
     quiet.happens(ev.AgentFellQuiet(quiet.now, "b", 1, 1, since=quiet.now - 60))
     assert "It shows no activity since 11:59 UTC (1 min)." in said(quiet, "b.1")
+    lost = running()
+    lost.happens(ev.AgentFellQuiet(lost.now, "b", 1, 1, since=lost.now - 60, waits=True, unheard=True))
+    assert "It has not begun and waits for input since 11:59 UTC (1 min), and was reminded at" in said(lost, "b.1")
 
 
 @pytest.mark.parametrize(
