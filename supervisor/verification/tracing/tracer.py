@@ -1,0 +1,294 @@
+"""Notes which files of a checkout the programs of a run open, execute or look for: a thread of their keeper.
+
+This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. Theory of operation. The kernel
+holds a program at each call that names a file (`filtering`) and tells it here. The path is read from the program's
+memory and resolved as it stands at this moment (`resolving`), and the program is let go on: the call itself is the
+kernel's, and nothing is ever refused. What can't be read makes the whole run unknown.
+
+    a process that notes for itself what it does (Python with our probe) says so by looking for a certain file; of its
+    code it knows more than the kernel, so neither that is noted, nor the folders in which its imports look
+    when the thread ends, however that comes, its descriptor is closed, and the kernel refuses what it would have asked:
+    programs fail, and none waits
+"""
+
+import _socket
+import _thread
+import errno
+import fcntl
+import json
+import os
+import select
+import struct
+import sys
+import time
+
+if __name__ != "__main__":
+    from typing import Any
+
+    from supervisor.verification.tracing.filtering import (
+        ASKS,
+        CONNECTS,
+        LEAVES,
+        MACHINES,
+        MOVES,
+        OPENS,
+        READS_LINK,
+        RUNS,
+        calls,
+        listen,
+    )
+    from supervisor.verification.tracing.resolving import Resolver, whole
+
+_RECEIVE, _ANSWER, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
+_WAKES_AT_ONCE = 1
+_NOTICE, _REPLY = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+_GO_ON = _REPLY.pack(0, 0, 0, 1)[8:]
+_NO_FOLLOW, _NO_FOLLOW_OPEN, _FOLLOW_LINK = 0x100, os.O_NOFOLLOW, 0x400
+_WITHOUT_NAME = os.O_TMPFILE & ~os.O_DIRECTORY
+_IN_ROOT = 0x10
+_LONGEST, _FIRST_LINE = 4096, 256
+#: of all that is noted
+MOST_PATHS = 100_000
+_CODE = (b".py", b".pyc")
+_MOST_INTERPRETERS = 4
+#: who listens there answers questions about users, hosts and time, and reads no checkout
+_OF_THE_SYSTEM = (
+    *(b"/run/systemd/userdb/", b"/run/systemd/resolve/", b"/run/systemd/journal/"),
+    *(b"/run/nscd/", b"/var/lib/sss/pipes/", b"/run/avahi-daemon/", b"/dev/log"),
+)
+#: how coarse the clock of the file system may be
+_TICK = 10_000_000
+
+
+class Tracer:
+    """`asked`: the checkout (`root`), what a process looks for that notes for itself (`marker`), and where to write
+    what was noted (`notes`)."""
+
+    def __init__(self, asked: "dict[str, Any]") -> None:
+        self._asked = asked
+        self._ours, self._theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._found: set[tuple[str, bytes]] = set()
+        #: of processes that may yet say that they note for themselves
+        self._pending: dict[int, set[tuple[str, bytes]]] = {}
+        self._noting: set[int] = set()
+        self._unknown = "the kernel was not heard"
+        self._since = 0
+
+    # --- in the program's process
+
+    def give(self) -> None:
+        """Before it becomes the program."""
+        try:
+            number = listen()
+        except OSError as error:
+            self._theirs.send(f"the kernel tells no files: {error.strerror}".encode())
+            return
+        try:
+            held = number.to_bytes(4, sys.byteorder)
+            self._theirs.sendmsg([b"!"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, held)])
+        finally:
+            os.close(number)
+
+    # --- in the keeper's
+
+    def begin(self) -> None:
+        self._theirs.close()
+        said, given, _, _ = self._ours.recvmsg(1000, _socket.CMSG_SPACE(4))
+        self._ours.close()
+        if not given:
+            self._unknown = said.decode() or self._unknown
+            return
+        self._since = time.time_ns() - _TICK
+        self._unknown = ""
+        self._calls = calls(os.uname().machine)
+        self._machine = MACHINES[os.uname().machine][0]
+        self._resolver = Resolver(self._asked["root"])
+        self._marker = os.fsencode(self._asked["marker"])
+        _thread.start_new_thread(self._serve, (int.from_bytes(given[0][2], sys.byteorder),))
+
+    def tell(self) -> None:
+        """What was noted so far."""
+        every = self._found.copy().union(*self._pending.copy().values())
+        notes = sorted([kind, os.fsdecode(path)] for kind, path in every)
+        told = json.dumps({"unknown": self._unknown, "notes": notes}).encode()
+        with open(self._asked["notes"], "wb", closefd=False) as file:  # noqa: PTH123
+            file.write(told)
+
+    def _serve(self, listener: int) -> None:
+        try:
+            fcntl.fcntl(listener, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+            try:
+                fcntl.ioctl(listener, _SET_FLAGS, _WAKES_AT_ONCE)
+            except OSError:
+                pass  # a kernel that has not got it
+            notice, nothing = bytearray(_NOTICE.size), bytes(_NOTICE.size)
+            while True:
+                notice[:] = nothing
+                try:
+                    fcntl.ioctl(listener, _RECEIVE, notice, True)
+                except OSError as error:
+                    if error.errno in (errno.EINTR, errno.ENOENT) and not _has_ended(listener):
+                        continue
+                    return
+                self._answer(listener, _NOTICE.unpack(notice))
+        except BaseException as problem:
+            self._unknown = f"who noted its files has failed: {problem!r}"
+        finally:
+            os.close(listener)
+
+    def _answer(self, listener: int, notice: "tuple[int, ...]") -> None:
+        number, task, _, call, machine, _, *arguments = notice
+        trouble = ""
+        try:
+            if machine != self._machine or call not in self._calls:
+                trouble = "it starts a program for an older machine, which can't be watched"
+            else:
+                trouble = self._note(task, self._calls[call], arguments)
+        except OSError as error:
+            trouble = f"what a program names can't be read: {error.strerror}"
+        try:
+            fcntl.ioctl(listener, _ANSWER, number.to_bytes(8, sys.byteorder) + _GO_ON)
+        except OSError:
+            return  # the program is gone, and so is what it would have done
+        self._unknown = self._unknown or trouble
+
+    # --- what a call is about
+
+    def _note(
+        self, task: int, call: "tuple[str, str, int | None, int | None, int | None]", arguments: "list[int]"
+    ) -> str:
+        """Why nobody can know what it reaches, if that is so."""
+        name, does, at_folder, at_path, at_flags = call
+        if does == LEAVES:
+            return f"it calls {name}, after which its paths lead elsewhere"
+        if does == CONNECTS:
+            return self._connected(task, arguments)
+        flags = 0 if at_flags is None else arguments[at_flags] & 0xFFFFFFFF
+        if name == "openat2":
+            how = _memory(task, arguments[2], 24).ljust(24, b"\0")
+            flags = int.from_bytes(how[:8], sys.byteorder)
+            if int.from_bytes(how[16:24], sys.byteorder) & _IN_ROOT:
+                return "it opens files within another root"
+        path = _memory(task, arguments[at_path or 0], _LONGEST).partition(b"\0")[0]
+        if does == ASKS and path.startswith(self._marker):
+            self._notes_itself(task, is_new=path == self._marker)
+            return ""
+        folder = None if at_folder is None else _signed(arguments[at_folder])
+        if does == RUNS:
+            self._is_another(task)
+        if not path and does != RUNS:
+            return ""
+        if does == OPENS and flags & _WITHOUT_NAME:
+            return ""
+        try:
+            full = whole(task, folder, path)
+        except FileNotFoundError:
+            return ""  # of a descriptor that is not open, or a folder that is gone
+        self._keep(task, does, full, follows=_follows(name, does, flags))
+        return ""
+
+    def _keep(self, task: int, does: str, full: bytes, *, follows: bool) -> None:
+        for path, kind in self._resolver.found(full, follows=follows):
+            if kind == "nothing":
+                self._add(task, ASKS, path)
+            elif kind == "link":
+                self._add(task, OPENS, path)
+            elif kind == "folder":
+                self._add(task, "list" if does == OPENS else does, path)
+            else:
+                self._add(task, ASKS if does == READS_LINK else OPENS if does == MOVES else does, path)
+                if does == RUNS:
+                    self._interpreted(task, full)
+
+    def _interpreted(self, task: int, full: bytes, depth: int = 0) -> None:
+        """The kernel itself opens what the first line of a script names."""
+        try:
+            with open(full, "rb") as file:  # noqa: PTH123
+                first = file.readline(_FIRST_LINE)
+        except OSError:
+            return
+        if first.startswith(b"#!") and depth < _MOST_INTERPRETERS and (words := first[2:].split()):
+            named = whole(task, None, words[0])
+            for path, kind in self._resolver.found(named, follows=True):
+                self._add(task, OPENS if kind != "nothing" else ASKS, path)
+                self._interpreted(task, named, depth + 1)
+
+    def _add(self, task: int, kind: str, path: bytes) -> None:
+        note = kind, path
+        if note in self._found:
+            return
+        if len(self._found) >= MOST_PATHS:
+            self._unknown = self._unknown or f"it names more than {MOST_PATHS} files"
+            return
+        if kind == "list" or path.endswith(_CODE):
+            process = _process_of(task)
+            if process not in self._noting:
+                self._pending.setdefault(process, set()).add(note)
+            return
+        self._found.add(note)
+
+    def _notes_itself(self, process: int, *, is_new: bool) -> None:
+        """What it did so far was to find out that it does; one that was forked has done nothing yet."""
+        self._noting.add(process)
+        if is_new:
+            self._pending.pop(process, None)
+
+    def _is_another(self, task: int) -> None:
+        """The process becomes another program, if there is one."""
+        self._noting.discard(task)
+        self._found |= self._pending.pop(task, set())
+
+    def _connected(self, task: int, arguments: "list[int]") -> str:
+        """What a program of before the run opens for it, nobody sees."""
+        address = _memory(task, arguments[1], min(arguments[2], 110))
+        if int.from_bytes(address[:2], sys.byteorder) != _socket.AF_UNIX or address[2:3] in (b"", b"\0"):
+            return ""
+        try:
+            full = os.path.realpath(whole(task, None, address[2:].partition(b"\0")[0]))
+            is_older = os.stat(full).st_ctime_ns < self._since  # noqa: PTH116
+        except OSError:
+            return ""
+        if not is_older or full.startswith(_OF_THE_SYSTEM):
+            return ""
+        return f"it talks to a program that was there before, at {os.fsdecode(full)}"
+
+
+def _follows(name: str, does: str, flags: int) -> bool:
+    if does in (MOVES, READS_LINK):
+        return name == "linkat" and bool(flags & _FOLLOW_LINK)
+    if does == OPENS:
+        return not flags & _NO_FOLLOW_OPEN
+    return name != "lstat" and not flags & _NO_FOLLOW
+
+
+def _memory(task: int, address: int, size: int) -> bytes:
+    """Nothing: the address is none, and the call will say so."""
+    number = os.open(f"/proc/{task}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(number, size, address)
+    except OSError as error:
+        if error.errno in (errno.EIO, errno.EFAULT, errno.EINVAL, errno.EOVERFLOW):
+            return b""
+        raise
+    finally:
+        os.close(number)
+
+
+def _process_of(task: int) -> int:
+    with open(f"/proc/{task}/status", "rb") as file:  # noqa: PTH123
+        for line in file:
+            if line.startswith(b"Tgid:"):
+                return int(line.split()[1])
+    return task
+
+
+def _signed(number: int) -> int:
+    number &= 0xFFFFFFFF
+    return number - 2**32 if number >= 2**31 else number
+
+
+def _has_ended(listener: int) -> bool:
+    """Whether nobody is left who could be heard."""
+    waiting = select.poll()
+    waiting.register(listener, 0)
+    return bool(waiting.poll(0))
