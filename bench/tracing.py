@@ -1,6 +1,6 @@
-"""What it costs a run that its files are noted: the same run without, in turns; and what the kernel's asking alone costs.
+"""What it costs a run that its files are noted, beside the same run without and beside what the kernel takes to ask.
 
-The floor is a listener in C that lets every call go on at once, where there is a compiler.
+That is the floor: a listener in C lets each call go on at once, where there is a compiler.
 """
 
 import os
@@ -16,12 +16,14 @@ from pathlib import Path
 import anyio
 
 from supervisor.verification.tracing.filtering import instructions
-from supervisor.verification.trials.running import run, tracing_lacks
 from supervisor.verification.tracing.traced import Trace
+from supervisor.verification.trials.running import run, tracing_lacks
 
-TIMES = 15
+TIMES = 9
 PATH = os.environ.get("PATH", os.defpath)
-TEST = "import subprocess\n\n\ndef test_it():\n    assert subprocess.run(['sh', 'tool.sh'], stdout=-1).returncode == 0\n"
+TEST = (
+    "import subprocess\n\n\ndef test_it():\n    assert subprocess.run(['sh', 'tool.sh'], stdout=-1).returncode == 0\n"
+)
 TOOL = ". ./lib.sh\nfor i in 1 2 3 4 5 6 7 8 9 10; do cat data.txt; [ -f nothing ] || true; done\n"
 FILES = {"test_it.py": TEST, "tool.sh": TOOL, "lib.sh": "name=tool\n", "data.txt": "1\n"}
 RUNS: Mapping[str, Sequence[str]] = {
@@ -127,7 +129,7 @@ int main(int count, char **words) {
 def built(folder: Path) -> Path | None:
     if (compiler := shutil.which("cc")) is None:
         return None
-    text = ",\n    ".join("{%#x, %d, %d, %#x}" % each for each in instructions(os.uname().machine))
+    text = ",\n    ".join(f"{{{', '.join(map(str, each))}}}" for each in instructions(os.uname().machine))
     source, program = folder / "floor.c", folder / "floor"
     source.write_text(FLOOR.replace("FILTER", text))
     subprocess.run([compiler, "-O2", "-o", program, source], check=True)

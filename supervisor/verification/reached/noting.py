@@ -27,7 +27,8 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence.inquiry import telling
 from supervisor.verification.reached.commit import Commit, committed
 from supervisor.verification.reached.tracing import traced
-from supervisor.verification.trials.asking import AnyTrials, Unready
+from supervisor.verification.tracing.traced import NOTHING
+from supervisor.verification.trials.asking import PROBES, AnyTrials, Unready
 from supervisor.verification.trials.runs import Instruments
 
 log = structlog.get_logger()
@@ -73,11 +74,12 @@ class NotingJudge:
         sha, name = job.brought.head or batch.base, f"{batch.id}-{job.number}-reached"
         async with self._trials.trial(batch, sha, name) as trial:
             times = SLOWER * batch.cases_of(job.number)
-            run = await trial.run(job.test, times=times, instruments=Instruments(plugins=telling()))
+            run = await trial.run(job.test, times=times, instruments=Instruments(plugins=telling(), traces=True))
             if not run.held:
                 return Reached(job.test, unknown="it fails while it is watched")
             bare = self._store.bare(Path(batch.repo))
-            return await in_thread(lambda: traced(run.folder / "plugins", job.test, Commit(bare, sha)))
+            files = run.ended.traced or NOTHING
+            return await in_thread(lambda: traced(run.folder / PROBES, job.test, Commit(bare, sha), files))
 
 
 def keep(layout: Layout, key: AttemptKey, reached: Reached) -> None:

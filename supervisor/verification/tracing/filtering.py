@@ -17,8 +17,12 @@ OPENS, ASKS, MOVES, RUNS, READS_LINK, CONNECTS, LEAVES = "open", "asked", "moved
 #: by machine: the number that seccomp has for it, and the number of the call `seccomp`
 MACHINES = {"x86_64": (0xC000003E, 317), "aarch64": (0xC00000B7, 277)}
 
-#: name, what it does, the places of the folder's descriptor, of the path and of the flags among its arguments, and its
-#: numbers on each machine
+#: what is noted of a folder, and of a file, by what a call does with it; else, that it was looked for
+OF_FOLDERS = {OPENS: "list", MOVES: MOVES}
+OF_FILES = {OPENS: OPENS, MOVES: OPENS, RUNS: RUNS}
+
+#: name, what it does, the places of the folder's descriptor, of the path and of the flags among its arguments, and
+#: its numbers on each machine
 _CALLS = (
     ("open", OPENS, None, 0, 1, {"x86_64": 2}),
     ("openat", OPENS, 0, 1, 2, {"x86_64": 257, "aarch64": 56}),

@@ -2,9 +2,10 @@
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ class Trace:
     #: the checkout: only what lies in it is of interest
     root: Path
     #: a process that looks for this file notes for itself which code it runs
-    marker: str = "/nonexistent/notes-for-itself"
+    marker: str = "/notes-for-itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """Paths relative to the checkout; what is there and what is not, and what the program has made itself."""
+    """Paths relative to the checkout, whether something is there or not: who reads what it wrote names it, too."""
 
-    #: read or executed, and links that lead to such
+    #: files that were read, and links that were followed
     opened: frozenset[str] = frozenset()
-    #: of these, the ones that were executed
+    #: programs
     run: frozenset[str] = frozenset()
     #: folders
     listed: frozenset[str] = frozenset()
@@ -37,17 +38,19 @@ class Traced:
     asked: frozenset[str] = frozenset()
     #: files and folders that got another name
     moved: frozenset[str] = frozenset()
-    #: of all these, the ones that were there before the run
+    #: of what was read, executed or moved: what was there before the run
     there: frozenset[str] = frozenset()
-    #: why not all was noted; "": all was
+    #: why all of that is not all; "": it is
     unknown: str = ""
+    #: why nothing was noted at all
+    lacks: str = ""
 
     @property
-    def paths(self) -> frozenset[str]:
-        return self.opened | self.listed | self.asked | self.moved
+    def read(self) -> frozenset[str]:
+        return self.opened | self.run | self.moved
 
 
-NOTHING = Traced(unknown="no files were noted")
+NOTHING = Traced(lacks="no files were noted")
 
 
 @dataclass(slots=True)
@@ -56,7 +59,6 @@ class Told:
 
     trace: Trace
     number: int
-    _heard: list[Traced] = field(default_factory=list)
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -82,20 +84,17 @@ def told(trace: Trace | None) -> Iterator[Told | None]:
 
 def _read(data: bytes) -> Traced:
     if not data:
-        return Traced(unknown=_NOT_TOLD)
+        return Traced(lacks=_NOT_TOLD)
     said = json.loads(data)
-    by_kind: dict[str, set[str]] = {}
+    by_kind: defaultdict[str, set[str]] = defaultdict(set)
     for kind, path in said["notes"]:
-        by_kind.setdefault(kind, set()).add(path)
-
-    def of(*kinds: str) -> frozenset[str]:
-        return frozenset().union(*(by_kind.get(each, set()) for each in kinds))
-
+        by_kind[kind].add(path)
     return Traced(
-        opened=of("open", "run"),
-        run=of("run"),
-        listed=of("list"),
-        asked=of("asked"),
-        moved=of("moved"),
+        opened=frozenset(by_kind["open"]),
+        run=frozenset(by_kind["run"]),
+        listed=frozenset(by_kind["list"]),
+        asked=frozenset(by_kind["asked"]),
+        moved=frozenset(by_kind["moved"]),
         unknown=said["unknown"],
+        lacks=said["lacks"],
     )

@@ -5,10 +5,10 @@ holds a program at each call that names a file (`filtering`) and tells it here. 
 memory and resolved as it stands at this moment (`resolving`), and the program is let go on: the call itself is the
 kernel's, and nothing is ever refused. What can't be read makes the whole run unknown.
 
-    a process that notes for itself what it does (Python with our probe) says so by looking for a certain file; of its
-    code it knows more than the kernel, so neither that is noted, nor the folders in which its imports look
-    when the thread ends, however that comes, its descriptor is closed, and the kernel refuses what it would have asked:
-    programs fail, and none waits
+A process that notes for itself what it does (Python with our probe) says so by looking for a certain file. Of its
+code it knows more than the kernel, so neither that is noted, nor the folders in which its imports look. When the
+thread ends, however that comes, its descriptor is closed, and the kernel refuses what it would have asked: programs
+fail, and none waits.
 """
 
 import _socket
@@ -21,6 +21,7 @@ import select
 import struct
 import sys
 import time
+from contextlib import suppress
 
 if __name__ != "__main__":
     from typing import Any
@@ -31,6 +32,8 @@ if __name__ != "__main__":
         LEAVES,
         MACHINES,
         MOVES,
+        OF_FILES,
+        OF_FOLDERS,
         OPENS,
         READS_LINK,
         RUNS,
@@ -71,7 +74,9 @@ class Tracer:
         #: of processes that may yet say that they note for themselves
         self._pending: dict[int, set[tuple[str, bytes]]] = {}
         self._noting: set[int] = set()
-        self._unknown = "the kernel was not heard"
+        self._collecting: set[int] = set()
+        self._unknown = ""
+        self._lacks = "the kernel was not heard"
         self._since = 0
 
     # --- in the program's process
@@ -96,10 +101,10 @@ class Tracer:
         said, given, _, _ = self._ours.recvmsg(1000, _socket.CMSG_SPACE(4))
         self._ours.close()
         if not given:
-            self._unknown = said.decode() or self._unknown
+            self._lacks = said.decode() or self._lacks
             return
         self._since = time.time_ns() - _TICK
-        self._unknown = ""
+        self._lacks = ""
         self._calls = calls(os.uname().machine)
         self._machine = MACHINES[os.uname().machine][0]
         self._resolver = Resolver(self._asked["root"])
@@ -110,17 +115,14 @@ class Tracer:
         """What was noted so far."""
         every = self._found.copy().union(*self._pending.copy().values())
         notes = sorted([kind, os.fsdecode(path)] for kind, path in every)
-        told = json.dumps({"unknown": self._unknown, "notes": notes}).encode()
-        with open(self._asked["notes"], "wb", closefd=False) as file:  # noqa: PTH123
+        told = json.dumps({"lacks": self._lacks, "unknown": self._unknown, "notes": notes}).encode()
+        with open(self._asked["notes"], "wb", closefd=False) as file:
             file.write(told)
 
     def _serve(self, listener: int) -> None:
         try:
             fcntl.fcntl(listener, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
-            try:
-                fcntl.ioctl(listener, _SET_FLAGS, _WAKES_AT_ONCE)
-            except OSError:
-                pass  # a kernel that has not got it
+            _wake_at_once(listener)
             notice, nothing = bytearray(_NOTICE.size), bytes(_NOTICE.size)
             while True:
                 notice[:] = nothing
@@ -171,7 +173,7 @@ class Tracer:
                 return "it opens files within another root"
         path = _memory(task, arguments[at_path or 0], _LONGEST).partition(b"\0")[0]
         if does == ASKS and path.startswith(self._marker):
-            self._notes_itself(task, is_new=path == self._marker)
+            self._hear(task, path[len(self._marker) :])
             return ""
         folder = None if at_folder is None else _signed(arguments[at_folder])
         if does == RUNS:
@@ -194,16 +196,16 @@ class Tracer:
             elif kind == "link":
                 self._add(task, OPENS, path)
             elif kind == "folder":
-                self._add(task, "list" if does == OPENS else does, path)
-            else:
-                self._add(task, ASKS if does == READS_LINK else OPENS if does == MOVES else does, path)
+                self._add(task, OF_FOLDERS.get(does, ASKS), path)
+            elif not (does == ASKS and self._collecting and _process_of(task) in self._collecting):
+                self._add(task, OF_FILES.get(does, ASKS), path)
                 if does == RUNS:
                     self._interpreted(task, full)
 
     def _interpreted(self, task: int, full: bytes, depth: int = 0) -> None:
         """The kernel itself opens what the first line of a script names."""
         try:
-            with open(full, "rb") as file:  # noqa: PTH123
+            with open(full, "rb") as file:
                 first = file.readline(_FIRST_LINE)
         except OSError:
             return
@@ -227,15 +229,22 @@ class Tracer:
             return
         self._found.add(note)
 
-    def _notes_itself(self, process: int, *, is_new: bool) -> None:
-        """What it did so far was to find out that it does; one that was forked has done nothing yet."""
-        self._noting.add(process)
-        if is_new:
+    def _hear(self, process: int, what: bytes) -> None:
+        """It notes for itself: what it did so far was to begin with that, or nothing at all where it was forked. A
+        pytest that collects looks at each file of its folders, and that concerns no test."""
+        if what in (b"", b"-forked"):
+            self._noting.add(process)
+        if what == b"":
             self._pending.pop(process, None)
+        if what == b"-collects":
+            self._collecting.add(process)
+        if what == b"-runs":
+            self._collecting.discard(process)
 
     def _is_another(self, task: int) -> None:
         """The process becomes another program, if there is one."""
         self._noting.discard(task)
+        self._collecting.discard(task)
         self._found |= self._pending.pop(task, set())
 
     def _connected(self, task: int, arguments: "list[int]") -> str:
@@ -245,7 +254,7 @@ class Tracer:
             return ""
         try:
             full = os.path.realpath(whole(task, None, address[2:].partition(b"\0")[0]))
-            is_older = os.stat(full).st_ctime_ns < self._since  # noqa: PTH116
+            is_older = os.stat(full).st_ctime_ns < self._since
         except OSError:
             return ""
         if not is_older or full.startswith(_OF_THE_SYSTEM):
@@ -275,7 +284,7 @@ def _memory(task: int, address: int, size: int) -> bytes:
 
 
 def _process_of(task: int) -> int:
-    with open(f"/proc/{task}/status", "rb") as file:  # noqa: PTH123
+    with open(f"/proc/{task}/status", "rb") as file:
         for line in file:
             if line.startswith(b"Tgid:"):
                 return int(line.split()[1])
@@ -285,6 +294,12 @@ def _process_of(task: int) -> int:
 def _signed(number: int) -> int:
     number &= 0xFFFFFFFF
     return number - 2**32 if number >= 2**31 else number
+
+
+def _wake_at_once(listener: int) -> None:
+    """Where the kernel can."""
+    with suppress(OSError):
+        fcntl.ioctl(listener, _SET_FLAGS, _WAKES_AT_ONCE)
 
 
 def _has_ended(listener: int) -> bool:

@@ -1,9 +1,9 @@
 """Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
 
-It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching` and `trials/ending`, and
-of `tracing/` where it is to be noted which files are opened. It imports nothing of ours. Arguments: the means, the
-descriptors of a socket that ends everything once it is closed and of a pipe that tells how the program ended, the name
-under which its reporter is heard, and the program's argv.
+It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching` and `trials/ending`,
+and that of `tracing/` where files are to be noted. It imports nothing of ours. Arguments: the means, the descriptors
+of a socket that ends everything once it is closed and of a pipe that tells how the program ended, the name under
+which its reporter is heard, and the program's argv.
 
     walls        as `namespace`, and the program sees and takes no more than `WALLS` says
     namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all

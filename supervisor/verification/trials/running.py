@@ -117,7 +117,7 @@ async def tracing_lacks() -> str:
             ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, trace=trace)
         except OSError as error:
             return str(error)
-    return ended.traced.unknown if ended.traced is not None else ""
+    return ended.traced.lacks or ended.traced.unknown if ended.traced is not None else ""
 
 
 async def run(
@@ -205,7 +205,8 @@ class _Text:
 
     def head(self, body: int) -> bytes:
         trace = self.noted.plan if self.noted is not None else {}
-        head = f"import marshal, os, sys; sys.argv[1:] = {list(self.argv)!r}; WALLS = {self.walls!r}; TRACE = {trace!r}\n"
+        head = f"import marshal, os, sys; sys.argv[1:] = {list(self.argv)!r}\n"
+        head += f"WALLS = {self.walls!r}; TRACE = {trace!r}\n"
         return (head + f"exec(marshal.load(open({body}, 'rb')))\n").encode()
 
 

@@ -25,8 +25,10 @@ from supervisor.threads import at_length, in_thread
 from supervisor.verification.setups.inputs import surroundings
 from supervisor.verification.setups.kept import free_site, kept_at, prune
 from supervisor.verification.setups.preparation import Preparation
+from supervisor.verification.tracing.traced import Trace, Traced
 from supervisor.verification.trials.asking import (
     GRACE_SECONDS,
+    MARKER,
     PROBES,
     SETUP_SECONDS,
     Unready,
@@ -86,15 +88,22 @@ class Trial:
         spoken = Spoken(command, receiver.name)
         async with self.stage(nodes, spoken, instruments) as stage, receiver.listening() as ear:
             began = time.monotonic()
-            ended = await run_in(stage, ["sh", "-c", command], limit + GRACE_SECONDS, ear)
+            trace = Trace(stage.checkout, str(stage.folder / PROBES / MARKER)) if instruments.traces else None
+            ended = await run_in(stage, ["sh", "-c", command], limit + GRACE_SECONDS, ear, trace=trace)
             seconds = time.monotonic() - began
             report = await in_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
+            if ended.traced is not None:
+                ended = replace(ended, traced=await in_thread(self._beside_what_was_there, ended.traced))
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
         met = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met)}
         self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **met))
         return self.runs[-1]
+
+    def _beside_what_was_there(self, traced: Traced) -> Traced:
+        before = self.prepared / self.places.checkout.relative_to(self.places.home)
+        return replace(traced, there=frozenset(each for each in traced.read if os.path.lexists(before / each)))
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
@@ -155,11 +164,17 @@ class Trial:
 
 
 async def run_in(
-    stage: Stage, argv: Sequence[str], timeout: float, ear: Ear | None = None, cwd: Path | None = None
+    stage: Stage,
+    argv: Sequence[str],
+    timeout: float,
+    ear: Ear | None = None,
+    cwd: Path | None = None,
+    *,
+    trace: Trace | None = None,
 ) -> Ended:
     try:
         where = cwd or stage.checkout
-        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear)
+        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear, trace=trace)
     except Unwalled as unwalled:
         raise Unready(f"the walls around it can't be built: {unwalled}") from None
 

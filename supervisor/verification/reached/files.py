@@ -1,0 +1,60 @@
+"""What the files that a run opened come to, beside the commit that it ran at.
+
+Of what is not in the commit only its absence is known: it was made by the run itself, from what that opened, or it
+may be in the next commit. What was there before the run all the same was made by a setup, from nobody knows what,
+unless it is an environment, such as `.venv`: that is what lock files are for.
+"""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from supervisor.verification.reached.commit import Commit
+from supervisor.verification.tracing.traced import Traced
+
+#: folders that hold what was installed
+ENVIRONMENTS = frozenset((".venv", "venv", "node_modules", "site-packages", "__pycache__", ".tox", ".nox"))
+_METADATA = (".egg-info", ".dist-info")
+_HISTORY = ".git"
+MOST_ASKED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    #: of the commit: what matters is all that is in them
+    read: Set[str] = frozenset()
+    listed: Set[str] = frozenset()
+    #: what matters is whether there is anything, and what it looks like
+    asked: Set[str] = frozenset()
+    #: why nobody knows all of them
+    unknown: str = ""
+
+
+def files_of(traced: Traced, commit: Commit, noted: Set[str]) -> Files:
+    """`noted`: of these files it is known which functions were executed."""
+    names = commit.names
+    read = (traced.opened & names) | ((traced.run & names) - noted) | _within(traced.moved, names)
+    asked = {path for path in (traced.asked | traced.read) - names if path and not _is_other(path)}
+    asked |= ((traced.asked - noted) | (traced.run - noted)) & names
+    unknown = traced.unknown or next(filter(None, (_why(path, traced) for path in sorted(traced.read - names))), "")
+    if not unknown and len(asked) > MOST_ASKED:
+        unknown = f"it looks for more than {MOST_ASKED} files"
+    return Files(read, traced.listed, asked, unknown)
+
+
+def _within(moved: Set[str], names: Set[str]) -> Set[str]:
+    return {name for name in names if any(name == path or name.startswith(f"{path}/") for path in moved)}
+
+
+def _why(path: str, traced: Traced) -> str:
+    """Why nobody knows what it reaches by a file that is in no commit."""
+    if path.startswith(f"{_HISTORY}/"):
+        return "it reads the repository's history"
+    if path in traced.there and not _is_other(path):
+        return f"it uses {path}, which is not in the commit"
+    return ""
+
+
+def _is_other(path: str) -> bool:
+    """An environment, what belongs to one, or the history."""
+    parts = path.split("/")
+    return parts[0] == _HISTORY or any(each in ENVIRONMENTS or each.endswith(_METADATA) for each in parts)
