@@ -65,7 +65,7 @@ class Resolver:
             real = os.path.realpath(full)
         if self._is_inside(real):
             yield self._relative(real), "nothing"
-        if real != full:
+        if real != full or problem == errno.ELOOP:
             yield from self._links(full, follows=follows)
 
     def _links(self, full: bytes, *, follows: bool) -> "Iterator[tuple[bytes, str]]":

@@ -217,7 +217,7 @@ class Tracer:
 
     def _add(self, task: int, kind: str, path: bytes) -> None:
         note = kind, path
-        if note in self._found:
+        if note in self._found or note == (ASKS, b""):
             return
         if len(self._found) >= MOST_PATHS:
             self._unknown = self._unknown or f"it names more than {MOST_PATHS} files"

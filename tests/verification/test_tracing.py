@@ -1,0 +1,381 @@
+"""Whatever program of a run opens or executes a file of the checkout, or looks for one, it is noted."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from supervisor.verification.tracing.traced import Trace, Traced
+from supervisor.verification.trials.running import Ended, Means, run, tracing_lacks, walls_lack
+from supervisor.verification.walls.walls import Walls
+from tests.verification.test_trial_processes import CHAINS, skip_without
+
+MEANS = ("namespace", "subreaper", "walls")
+PYTHON = f"{sys.executable} -I -c"
+FILES: Mapping[str, str] = {
+    "tool.sh": "#!/bin/sh\n. ./lib/one.sh\n",
+    "lib/one.sh": "name=one\n",
+    "lib/two.sh": "name=two\n",
+    "data.txt": "data\n",
+    "v1/a.txt": "a\n",
+    "tool.js": "const fs = require('fs'); fs.readFileSync('data.txt'); require('./lib/one')\n",
+    "lib/one.js": "\n",
+}
+LINKS = {"link": "data.txt", "current": "v1", "dangling": "nowhere.txt", "round": "round"}
+
+
+@dataclass
+class Ground:
+    """A checkout, and a folder beside it."""
+
+    folder: Path
+
+    @property
+    def checkout(self) -> Path:
+        return self.folder / "checkout"
+
+    async def run(self, script: str, means: str = "namespace", timeout: float = 60) -> Ended:
+        if lacks := await tracing_lacks():
+            pytest.skip(f"nobody is told here what is opened: {lacks}")
+        env, trace = {"PATH": os.environ["PATH"], "BESIDE": str(self.folder / "beside")}, Trace(self.checkout)
+        argv = ["sh", "-c", script]
+        if means != "walls":
+            await skip_without(means)
+            kept: Means = "subreaper" if means == "subreaper" else "namespace"
+            return await run(argv, cwd=self.checkout, env=env, timeout=timeout, means=kept, trace=trace)
+        if lacks := await walls_lack():
+            pytest.skip(f"no walls can be built here: {lacks}")
+        (self.folder / "tmp").mkdir()
+        writable = (self.checkout, self.folder / "beside")
+        readable = (Path(sys.prefix), Path(sys.base_prefix))
+        walls = Walls(self.folder / "tmp", writable, readable, fresh=(self.folder / "tmp", *writable))
+        return await run(argv, cwd=self.checkout, env=env, timeout=timeout, walls=walls, trace=trace)
+
+    async def noted(self, script: str, means: str = "namespace") -> Traced:
+        ended = await self.run(script, means)
+        assert ended.code == 0, ended
+        assert ended.traced is not None
+        assert (ended.traced.lacks, ended.traced.unknown) == ("", "")
+        return ended.traced
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return laid(tmp_path)
+
+
+def laid(folder: Path) -> Ground:
+    made = Ground(folder)
+    (folder / "beside").mkdir()
+    for name, text in FILES.items():
+        place = made.checkout / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o755)
+    for name, target in LINKS.items():
+        (made.checkout / name).symlink_to(target)
+    return made
+
+
+@pytest.mark.parametrize("means", MEANS)
+async def test_what_shells_run_open_list_and_look_for_is_noted(means: str, ground: Ground) -> None:
+    script = "./tool.sh; cat < data.txt; [ -f config ]; ls v1; cd lib; cat ../lib/two.sh; echo x > made; cat made"
+    assert await ground.noted(script, means) == Traced(
+        opened=frozenset(("lib/one.sh", "tool.sh", "data.txt", "lib/two.sh", "lib/made")),
+        run=frozenset(("tool.sh",)),
+        listed=frozenset(("v1",)),
+        asked=frozenset(("config", "lib", "v1")),
+    )
+
+
+OPENS = {
+    "a link, and what it leads to": ("cat link", {"link", "data.txt"}),
+    "a file in a folder that is a link": ("cat current/a.txt", {"current", "v1/a.txt"}),
+    "a link from elsewhere": ('ln -s "$PWD/data.txt" $BESIDE/x; cat $BESIDE/x', {"data.txt"}),
+    "by a way round": ("cat lib/../v1/../data.txt", {"data.txt"}),
+    "by the folder of the process": ("cat /proc/self/cwd/data.txt", {"data.txt"}),
+    "from elsewhere": ('root=$PWD; cd /; cat "$root/data.txt"', {"data.txt"}),
+    "from an open folder": (
+        f'{PYTHON} \'import os; os.open("two.sh", os.O_RDONLY, dir_fd=os.open("lib", os.O_RDONLY))\'',
+        {"lib/two.sh"},
+    ),
+    "from a folder that a process went to by its descriptor": (
+        f'{PYTHON} \'import os; os.chdir(os.open("lib", os.O_RDONLY)); open("two.sh")\'',
+        {"lib/two.sh"},
+    ),
+    "by a thread": (
+        f"{PYTHON} 'import threading; t = threading.Thread(target=open, args=(\"data.txt\",)); t.start(); t.join()'",
+        {"data.txt"},
+    ),
+    "by a process that was left alone": (
+        "(setsid sh -c 'cat data.txt; : > left' &); until [ -e left ]; do :; done",
+        {"data.txt"},
+    ),
+    "to read and to write": ("cat 1<> data.txt", {"data.txt"}),
+    "under another name": ("mv data.txt new; cat new", {"data.txt", "new"}),
+    "under a second name": ("ln data.txt new; cat new", {"data.txt", "new"}),
+    "what a link says": ("readlink link", {"link"}),
+    "a link to nowhere": ("cat dangling || true", {"dangling"}),
+    "a link to itself": ("cat round || true", {"round"}),
+    "a script of a program of its own": (
+        'cp /bin/cat $BESIDE/cat; ln -s $BESIDE/cat inter; printf "#!$PWD/inter\\n" > new; chmod +x new; ./new',
+        {"inter", "new"},
+    ),
+    "only written": ("echo x > data.txt; echo y >> lib/one.sh", set()),
+}
+
+
+@pytest.mark.parametrize("way", OPENS)
+async def test_it_does_not_matter_how_a_file_is_named(way: str, ground: Ground) -> None:
+    script, opened = OPENS[way]
+    assert (await ground.noted(script)).opened == opened
+
+
+async def test_a_folder_that_gets_another_name_is_told(ground: Ground) -> None:
+    assert (await ground.noted("mv v1 v2")).moved == {"v1"}
+
+
+LOOKS = {
+    "to read it": ("cat nothing || true", "nothing"),
+    "to run it": ("./nothing || true", "nothing"),
+    "in the path": ("PATH=$PWD/lib:$PATH; true; env nothing-such || true", "lib/nothing-such"),
+    "in a folder that is not there": ("cat no/such/file || true", "no/such/file"),
+    "where a link leads": ("cat dangling || true", "nowhere.txt"),
+    "to go there": ("cd nothing || true", "nothing"),
+    "from elsewhere": ('ln -s "$PWD" $BESIDE/x; cat $BESIDE/x/nothing || true', "nothing"),
+}
+
+
+@pytest.mark.parametrize("way", LOOKS)
+async def test_what_was_looked_for_and_is_not_there_is_noted(way: str, ground: Ground) -> None:
+    script, path = LOOKS[way]
+    assert path in (await ground.noted(script)).asked
+
+
+C = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(void) {
+    struct stat state;
+    struct open_how how = {.flags = O_RDONLY};
+    int folder = open("lib", O_RDONLY | O_DIRECTORY);
+    if (openat(folder, "one.sh", O_RDONLY) < 0) return 1;
+    if (syscall(SYS_openat2, folder, "../data.txt", &how, sizeof how) < 0) return 2;
+    if (fstatat(folder, "nothing", &state, 0) == 0) return 3;
+    if (syscall(SYS_io_uring_setup, 1, &how) >= 0) return 4;
+    return execlp("./tool.sh", "tool.sh", (char *)0);
+}
+"""
+
+
+@pytest.mark.parametrize("linked", ["-dynamic", "-static"])
+async def test_a_compiled_program_is_seen_also_where_nothing_can_be_loaded_into_it(
+    linked: str, ground: Ground
+) -> None:
+    compiled(ground, [linked] if linked == "-static" else [])
+    found = await ground.noted("./tool")
+    assert found.opened == {"lib/one.sh", "data.txt", "tool.sh"}
+    assert found.run == {"tool", "tool.sh"}
+    assert (set(found.listed), set(found.asked)) == ({"lib"}, {"lib/nothing"})
+
+
+def compiled(ground: Ground, flags: list[str]) -> None:
+    if (compiler := shutil.which("cc")) is None:
+        pytest.skip("there is no compiler")
+    source = ground.folder / "tool.c"
+    source.write_text(C)
+    subprocess.run([compiler, *flags, "-o", ground.checkout / "tool", source], check=True, timeout=60)
+
+
+async def test_node_is_seen(ground: Ground) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("there is no node")
+    found = await ground.noted("node tool.js")
+    assert {"tool.js", "data.txt", "lib/one.js"} <= found.opened
+    assert {"lib/one", "package.json"} <= found.asked, "what it looked for first"
+
+
+@pytest.mark.parametrize("means", ["namespace", "subreaper"])
+@pytest.mark.parametrize("way", CHAINS)
+async def test_who_forks_without_end_is_noted_and_caught(way: str, means: str, ground: Ground) -> None:
+    """Each process of the chain opens a file of its own."""
+    chain = f"import os, time\n{CHAINS[way].replace('pass', '''open(\"data.txt\").close()''')}\nos._exit(0)"
+    ended = await ground.run(f"{PYTHON} '{chain}'; cat lib/one.sh; exit 7", means, timeout=90)
+    assert ended.code == 7
+    assert ended.traced is not None
+    assert "lib/one.sh" in ended.traced.opened
+
+
+async def test_many_at_a_time_are_noted(ground: Ground) -> None:
+    many = " ".join(f"(for i in 1 2 3 4 5; do cat data.txt nothing{n} 2>&1; done) &" for n in range(40))
+    found = await ground.noted(f"{many} wait")
+    assert found.asked == {f"nothing{n}" for n in range(40)}
+
+
+async def test_with_its_keeper_the_tracer_dies_and_nobody_waits_for_it(ground: Ground) -> None:
+    """Where the program can kill it: the run is lost, as without notes."""
+    ended = await ground.run("kill -9 $PPID; cat data.txt; sleep 30", "subreaper", timeout=20)
+    assert (ended.code, ended.is_lost) == (None, True)
+    assert ended.traced is not None
+    assert ended.traced.lacks
+
+
+#: the program opens a file again and again, in a process of its own; what notes it is in another one, and is killed
+KILLED = """
+import os, signal, sys
+from supervisor.verification.tracing.tracer import Tracer
+tracer = Tracer({"root": os.getcwd(), "marker": "/marker", "notes": -1})
+opened, opens = os.pipe()
+program = os.fork()
+if program == 0:
+    tracer.give()
+    try:
+        while True:
+            os.close(os.open("data.txt", os.O_RDONLY))
+            os.write(opens, b".")
+    except OSError as error:
+        os._exit(error.errno)
+notes = os.fork()
+if notes == 0:
+    tracer.begin()
+    signal.pause()
+del tracer
+os.read(opened, 1)
+os.kill(notes, signal.SIGKILL)
+os.close(opened)
+os.set_blocking(opens, False)
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+for each in (notes, program):
+    _, status = os.waitpid(each, 0)
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+async def test_without_a_tracer_the_kernel_refuses_and_programs_end(ground: Ground) -> None:
+    if lacks := await tracing_lacks():
+        pytest.skip(f"nobody is told here what is opened: {lacks}")
+    assert said_by(KILLED, ground.checkout) == "38\n"
+
+
+def said_by(code: str, folder: Path) -> str:
+    said = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0, said
+    return said.stdout
+
+
+UNKNOWN = {
+    "another root": (
+        f'{PYTHON} \'import os; os.chroot("lib"); open("/one.sh")\'',
+        "it calls chroot, after which its paths lead elsewhere",
+    ),
+    "another root, of one call": (
+        f'{PYTHON} \'import ctypes, struct; how = struct.pack("QQQ", 0, 0, 16);'
+        ' print(ctypes.CDLL(None).syscall(437, -100, b"/data.txt", how, 24))\'',
+        "it opens files within another root",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", UNKNOWN)
+async def test_what_can_t_be_followed_makes_it_unknown(way: str, ground: Ground) -> None:
+    script, why = UNKNOWN[way]
+    ended = await ground.run(f"{script} || true", "namespace")
+    assert ended.traced is not None
+    assert ended.traced.unknown == why
+
+
+async def test_what_a_program_of_before_opens_nobody_sees(ground: Ground) -> None:
+    """One that was started by the run is seen itself."""
+    server = (
+        f'{PYTHON} \'import socket; s = socket.socket(socket.AF_UNIX); s.bind("%s"); s.listen();'
+        " print(flush=True); s.accept()'"
+    )
+    client = f"{PYTHON} 'import socket; socket.socket(socket.AF_UNIX).connect(\"%s\")'"
+    own = f"{server % 'own'} & until {client % 'own'} 2> /dev/null; do :; done; wait"
+    assert (await ground.noted(own)).unknown == ""
+    with listening(server % "other", ground.checkout):
+        ended = await ground.run(client % "other")
+    assert ended.traced is not None
+    assert ended.traced.unknown == f"it talks to a program that was there before, at {ground.checkout / 'other'}"
+
+
+@contextmanager
+def listening(script: str, folder: Path) -> Iterator[None]:
+    with subprocess.Popen(["sh", "-c", script], cwd=folder, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        yield
+
+
+#: `seccomp` is refused, as by a kernel that has not got it
+OLDER = """
+import anyio, ctypes, os, struct
+from supervisor.verification.tracing.filtering import MACHINES
+from supervisor.verification.trials.running import tracing_lacks
+number = MACHINES[os.uname().machine][1]
+text = b"".join(struct.pack("HBBI", *each) for each in
+    ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50026), (0x06, 0, 0, 0x7FFF0000)))
+held = ctypes.create_string_buffer(text, len(text))
+kernel = ctypes.CDLL(None)
+kernel.prctl(38, 1, 0, 0, 0)
+assert kernel.prctl(22, 2, struct.pack("HxxxxxxP", 4, ctypes.addressof(held)), 0, 0) == 0
+print(anyio.run(tracing_lacks))
+"""
+
+
+def test_a_kernel_that_can_t_tell_is_told_of(tmp_path: Path) -> None:
+    assert said_by(OLDER, tmp_path) == "the kernel tells no files: Function not implemented\n"
+
+
+#: nobody's keeper, by each means; root's interpreter is loaded before
+NOBODY = """
+import ctypes, json, os, sys
+from supervisor.verification.tracing import tracer
+from supervisor.verification.trials import keeper
+control, report, notes, means = *map(int, sys.argv[1:4]), sys.argv[4]
+keeper.TRACE = {"root": os.getcwd(), "marker": "/marker", "notes": notes}
+sys.argv[1:] = [means, str(control), str(report), "", "sh", "-c", "id -u; ./tool.sh; cat < data.txt; [ -e nothing ]"]
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+keeper.main()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("means", ["namespace", "subreaper"])
+async def test_who_is_not_root_is_told_as_well(means: str) -> None:
+    await skip_without(means)
+    with tempfile.TemporaryDirectory() as folder:
+        ground = laid(Path(folder))
+        ground.folder.chmod(0o755)
+        said, told = as_nobody(ground, means)
+    assert said.split()[:1] == ["65534"], said
+    assert told == (
+        '{"lacks": "", "unknown": "", "notes": [["asked", "nothing"], ["open", "data.txt"], ["open", "lib/one.sh"],'
+        ' ["open", "tool.sh"], ["run", "tool.sh"]]}'
+    )
+
+
+def as_nobody(ground: Ground, means: str) -> tuple[str, str]:
+    """What it printed, and what its keeper told."""
+    control, report, notes = os.pipe(), os.pipe(), os.memfd_create("notes")
+    numbers = (control[0], report[1], notes)
+    argv = [sys.executable, "-c", NOBODY, *map(str, numbers), means]
+    said = subprocess.run(argv, pass_fds=numbers, cwd=ground.checkout, capture_output=True, text=True, timeout=60)
+    for each in (*control, *report):
+        os.close(each)
+    told = os.pread(notes, 2**20, 0).decode()
+    os.close(notes)
+    return said.stdout + said.stderr, told
