@@ -159,12 +159,21 @@ async def test_where_the_kernel_does_not_tell_such_programs_make_it_unknown(tmp_
 async def test_what_a_setup_has_made_comes_from_nobody_knows_what(tmp_path: Path) -> None:
     files: dict[str, str | bytes | None] = {
         "part.sh": "echo 1\n",
-        "test_built.py": "import subprocess\n\n\ndef test_it():\n    subprocess.run('./built', check=True)\n",
+        "test_built.py": (
+            "import subprocess\n\n\ndef test_it():\n    subprocess.run('./built', check=True)\n\n\n"
+            "def test_environment():\n    subprocess.run(['env-of-mine/bin/python', '-c', ''], check=True)\n\n\n"
+            "def test_history():\n    subprocess.run(['git', 'log', '-1'], check=True)\n"
+        ),
     }
     async with arena(tmp_path, files) as here:
-        setup = "(echo '#!/bin/sh'; cat part.sh) > built; chmod +x built"
-        reached = await noted(here, "test_built.py::test_it", setup=setup)
-        assert {each.unknown for each in reached.values()} == {"it uses built, which is not in the commit"}
+        setup = "(echo '#!/bin/sh'; cat part.sh) > built; chmod +x built; python3 -m venv --without-pip env-of-mine"
+        tests = [f"test_built.py::test_{name}" for name in ("it", "environment", "history")]
+        reached = await noted(here, *tests, setup=setup)
+        assert [each.unknown for each in reached.values()] == [
+            "it uses built, which is not in the commit",
+            "",
+            "it reads the repository's history",
+        ]
 
 
 async def test_since_a_commit_only_what_changed_after_it_counts(tmp_path: Path) -> None:

@@ -142,6 +142,13 @@ async def test_a_folder_that_gets_another_name_is_told(ground: Ground) -> None:
     assert (await ground.noted("mv v1 v2")).moved == {"v1"}
 
 
+async def test_nobody_waits_for_a_pipe_that_is_run_or_opened(ground: Ground) -> None:
+    ended = await ground.run("mkfifo pipe; chmod +x pipe; ./pipe; (cat pipe &); echo x > pipe", timeout=30)
+    assert ended.code == 0
+    assert ended.traced is not None
+    assert (set(ended.traced.run), ended.traced.unknown) == ({"pipe"}, "")
+
+
 LOOKS = {
     "to read it": ("cat nothing || true", "nothing"),
     "to run it": ("./nothing || true", "nothing"),

@@ -14,6 +14,8 @@ from supervisor.verification.tracing.traced import Traced
 #: folders that hold what was installed
 ENVIRONMENTS = frozenset((".venv", "venv", "node_modules", "site-packages", "__pycache__", ".tox", ".nox"))
 _METADATA = (".egg-info", ".dist-info")
+#: an environment of Python's, whatever its name is
+_ITS_FILE = "/pyvenv.cfg"
 _HISTORY = ".git"
 MOST_ASKED = 20_000
 
@@ -33,9 +35,13 @@ def files_of(traced: Traced, commit: Commit, noted: Set[str]) -> Files:
     """`noted`: of these files it is known which functions were executed."""
     names = commit.names
     read = (traced.opened & names) | ((traced.run & names) - noted) | _within(traced.moved, names)
-    asked = {path for path in (traced.asked | traced.read) - names if path and not _is_other(path)}
-    asked |= ((traced.asked - noted) | (traced.run - noted)) & names
-    unknown = traced.unknown or next(filter(None, (_why(path, traced) for path in sorted(traced.read - names))), "")
+    environments = {path.removesuffix(_ITS_FILE) for path in traced.read & traced.there if path.endswith(_ITS_FILE)}
+    others = {path for path in (traced.asked | traced.read) - names if not _is_other(path, environments)}
+    asked = others | ((((traced.asked - read) | traced.run) - noted) & names)
+    made = sorted(others & traced.read & traced.there)
+    unknown = traced.unknown or (f"it uses {made[0]}, which is not in the commit" if made else "")
+    if any(path == _HISTORY or path.startswith(f"{_HISTORY}/") for path in traced.read):
+        unknown = unknown or "it reads the repository's history"
     if not unknown and len(asked) > MOST_ASKED:
         unknown = f"it looks for more than {MOST_ASKED} files"
     return Files(read, traced.listed, asked, unknown)
@@ -45,16 +51,8 @@ def _within(moved: Set[str], names: Set[str]) -> Set[str]:
     return {name for name in names if any(name == path or name.startswith(f"{path}/") for path in moved)}
 
 
-def _why(path: str, traced: Traced) -> str:
-    """Why nobody knows what it reaches by a file that is in no commit."""
-    if path.startswith(f"{_HISTORY}/"):
-        return "it reads the repository's history"
-    if path in traced.there and not _is_other(path):
-        return f"it uses {path}, which is not in the commit"
-    return ""
-
-
-def _is_other(path: str) -> bool:
+def _is_other(path: str, environments: Set[str]) -> bool:
     """An environment, what belongs to one, or the history."""
     parts = path.split("/")
-    return parts[0] == _HISTORY or any(each in ENVIRONMENTS or each.endswith(_METADATA) for each in parts)
+    is_known = parts[0] == _HISTORY or any(each in ENVIRONMENTS or each.endswith(_METADATA) for each in parts)
+    return is_known or any(path.startswith(f"{each}/") for each in environments)

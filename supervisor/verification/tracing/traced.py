@@ -1,6 +1,9 @@
-"""What a keeper has noted of the files that its program, and all that came of it, opened, executed or looked for."""
+"""What a keeper has noted of the files that its program, and all that came of it, opened, executed or looked for.
 
-import json
+A program without walls that has its keeper's rights may write there as well: it is bounded, and only so far believed
+as the program itself is, which may hide what it does in other ways.
+"""
+
 import os
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 #: of what is told
 _MOST_BYTES = 2**26
@@ -53,6 +58,12 @@ class Traced:
 NOTHING = Traced(lacks="no files were noted")
 
 
+class _Said(msgspec.Struct):
+    lacks: str
+    unknown: str
+    notes: list[tuple[str, str]]
+
+
 @dataclass(slots=True)
 class Told:
     """Where a keeper writes what it has noted: memory of ours, that no program finds."""
@@ -83,11 +94,12 @@ def told(trace: Trace | None) -> Iterator[Told | None]:
 
 
 def _read(data: bytes) -> Traced:
-    if not data:
+    try:
+        said = msgspec.json.decode(data, type=_Said)
+    except msgspec.MsgspecError:
         return Traced(lacks=_NOT_TOLD)
-    said = json.loads(data)
     by_kind: defaultdict[str, set[str]] = defaultdict(set)
-    for kind, path in said["notes"]:
+    for kind, path in said.notes:
         by_kind[kind].add(path)
     return Traced(
         opened=frozenset(by_kind["open"]),
@@ -95,6 +107,6 @@ def _read(data: bytes) -> Traced:
         listed=frozenset(by_kind["list"]),
         asked=frozenset(by_kind["asked"]),
         moved=frozenset(by_kind["moved"]),
-        unknown=said["unknown"],
-        lacks=said["lacks"],
+        unknown=said.unknown,
+        lacks=said.lacks,
     )

@@ -204,11 +204,7 @@ class Tracer:
 
     def _interpreted(self, task: int, full: bytes, depth: int = 0) -> None:
         """The kernel itself opens what the first line of a script names."""
-        try:
-            with open(full, "rb") as file:
-                first = file.readline(_FIRST_LINE)
-        except OSError:
-            return
+        first = _first_line(full)
         if first.startswith(b"#!") and depth < _MOST_INTERPRETERS and (words := first[2:].split()):
             named = whole(task, None, words[0])
             for path, kind in self._resolver.found(named, follows=True):
@@ -279,6 +275,20 @@ def _memory(task: int, address: int, size: int) -> bytes:
         if error.errno in (errno.EIO, errno.EFAULT, errno.EINVAL, errno.EOVERFLOW):
             return b""
         raise
+    finally:
+        os.close(number)
+
+
+def _first_line(path: bytes) -> bytes:
+    """Nothing: it is no file, or none that can be read. It may be a pipe, for which nobody is to wait."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.pread(number, _FIRST_LINE, 0).partition(b"\n")[0]
+    except OSError:
+        return b""
     finally:
         os.close(number)
 
