@@ -10,13 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.foresight.reach import Reached, changed
-from supervisor.verification.reached.commit import committed
 from supervisor.verification.trials.running import tracing_lacks
-from tests.agent_clone import git
 from tests.verification.arena import Arena, arena, write
 from tests.verification.test_reached import noted
-from tests.verification.test_selecting import answered, run
+from tests.verification.test_selecting import answered, compared, run
 
 PROGRAMS, LIBRARIES, TESTS = 9, 5, 10
 #: how tests start a program
@@ -114,21 +111,6 @@ async def furnish(here: Arena) -> None:
     await here.store.snapshot(here.repo, here.base, "b")
 
 
-async def compared(
-    here: Arena, reached: dict[str, Reached], edits: int, chance: random.Random
-) -> tuple[int, int, int]:
-    """How many tests the edits broke, how many were selected, and how many of the broken ones were not."""
-    truth, chosen, missed = 0, 0, 0
-    for _ in range(edits):
-        edited(here.repo, chance)
-        broken = run(here.repo)
-        now = await committed(here.store, here.repo, write(here.repo, {}))
-        git(here.repo, "reset", "-q", "--hard", here.base)
-        selected = {test for test, each in reached.items() if changed(each, now)}
-        truth, chosen, missed = truth + len(broken), chosen + len(selected), missed + len(broken - selected)
-    return truth, chosen, missed
-
-
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("edits", [10, pytest.param(100, marks=pytest.mark.proof)])
 async def test_random_edits_of_a_tool_of_shell_programs(tmp_path: Path, edits: int) -> None:
@@ -141,7 +123,7 @@ async def test_random_edits_of_a_tool_of_shell_programs(tmp_path: Path, edits: i
         tests = [f"test_tool.py::test_{number}" for number in range(TESTS)]
         reached = await noted(here, *tests, verify_runs=1, evidence_factor=0)
         assert [each.unknown for each in reached.values()] == [""] * TESTS
-        truth, chosen, missed = await compared(here, reached, edits, chance)
+        truth, chosen, missed = await compared(here, reached, edits, lambda: edited(here.repo, chance))
     print(f"{edits} edits: {truth} tests broken, {chosen} selected, {missed} missed")
     assert truth >= edits / 2, "the edits show something"
     assert missed == 0

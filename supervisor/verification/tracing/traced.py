@@ -82,10 +82,7 @@ class Told:
 
 
 @contextmanager
-def told(trace: Trace | None) -> Iterator[Told | None]:
-    if trace is None:
-        yield None
-        return
+def told(trace: Trace) -> Iterator[Told]:
     number = os.memfd_create("notes")
     try:
         yield Told(trace, number)

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -137,7 +137,8 @@ async def run(
     kept, from the end."""
     by = "walls" if walls is not None else await means_here() if means is None else means
     plan = await in_thread(_planned, walls, cwd) if walls is not None else {}
-    with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as report, told(trace) as noted:
+    notes = nullcontext() if trace is None else told(trace)
+    with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as report, notes as noted:
         leash, at_keeper = socket.socketpair()
         with leash:
             with at_keeper, source(stdin) as given:
