@@ -239,6 +239,29 @@ async def test_with_its_keeper_the_tracer_dies_and_nobody_waits_for_it(ground: G
     assert ended.traced.lacks
 
 
+SIGNALLED = """
+import ctypes, os, signal
+signal.signal(signal.SIGALRM, lambda *_: None)
+libc, ended = ctypes.CDLL(None, use_errno=True), 0
+signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.0007)
+while not ended:
+    number = libc.open(b"data.txt", 0)
+    ended += number < 0 and ctypes.get_errno() == 4
+    number < 0 or libc.close(number)
+signal.setitimer(signal.ITIMER_REAL, 0)
+os.close(os.open("lib/one.sh", os.O_RDONLY))
+"""
+
+
+async def test_a_call_that_a_signal_ends_before_it_is_told_is_missed(ground: Ground) -> None:
+    """The kernel's numbers show it."""
+    (ground.folder / "beside/signalled.py").write_text(SIGNALLED)
+    ended = await ground.run(f"{sys.executable} -I $BESIDE/signalled.py")
+    assert ended.code == 0, ended
+    assert ended.traced is not None
+    assert ended.traced.interrupted >= 1
+
+
 #: the program opens a file again and again, in a process of its own; what notes it is in another one, and is killed
 KILLED = """
 import os, signal, sys
@@ -370,8 +393,8 @@ async def test_who_is_not_root_is_told_as_well(means: str) -> None:
         said, told = as_nobody(ground, means)
     assert said.split()[:1] == ["65534"], said
     assert told == (
-        '{"lacks": "", "unknown": "", "notes": [["asked", "nothing"], ["open", "data.txt"], ["open", "lib/one.sh"],'
-        ' ["open", "tool.sh"], ["run", "tool.sh"]]}'
+        '{"lacks": "", "unknown": "", "interrupted": 0, "notes": [["asked", "nothing"], ["open", "data.txt"],'
+        ' ["open", "lib/one.sh"], ["open", "tool.sh"], ["run", "tool.sh"]]}'
     )
 
 

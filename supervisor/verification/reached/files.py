@@ -39,7 +39,8 @@ def files_of(traced: Traced, commit: Commit, noted: Set[str]) -> Files:
     others = {path for path in (traced.asked | traced.read) - names if not _is_other(path, environments)}
     asked = others | ((((traced.asked - read) | traced.run) - noted) & names)
     made = sorted(others & traced.read & traced.there)
-    unknown = traced.unknown or (f"it uses {made[0]}, which is not in the commit" if made else "")
+    unknown = traced.unknown or ("signals kept some of its files from being noted" if traced.interrupted else "")
+    unknown = unknown or (f"it uses {made[0]}, which is not in the commit" if made else "")
     if any(path == _HISTORY or path.startswith(f"{_HISTORY}/") for path in traced.read):
         unknown = unknown or "it reads the repository's history"
     if not unknown and len(asked) > MOST_ASKED:

@@ -47,6 +47,8 @@ class Traced:
     there: frozenset[str] = frozenset()
     #: why all of that is not all; "": it is
     unknown: str = ""
+    #: how many calls a signal ended before they could be noted; they may have been made again
+    interrupted: int = 0
     #: why nothing was noted at all
     lacks: str = ""
 
@@ -61,6 +63,7 @@ NOTHING = Traced(lacks="no files were noted")
 class _Said(msgspec.Struct):
     lacks: str
     unknown: str
+    interrupted: int
     notes: list[tuple[str, str]]
 
 
@@ -105,5 +108,6 @@ def _read(data: bytes) -> Traced:
         asked=frozenset(by_kind["asked"]),
         moved=frozenset(by_kind["moved"]),
         unknown=said.unknown,
+        interrupted=said.interrupted,
         lacks=said.lacks,
     )

@@ -9,6 +9,9 @@ A process that notes for itself what it does (Python with our probe) says so by 
 code it knows more than the kernel, so neither that is noted, nor the folders in which its imports look. When the
 thread ends, however that comes, its descriptor is closed, and the kernel refuses what it would have asked: programs
 fail, and none waits.
+
+A signal may end a call before it was told here; a program that does not expect that goes another way then. The kernel
+numbers the calls, so it is known how many were not told.
 """
 
 import _socket
@@ -76,6 +79,9 @@ class Tracer:
         self._noting: set[int] = set()
         self._collecting: set[int] = set()
         self._unknown = ""
+        #: calls that were not told, and the number of the next one
+        self._interrupted = 0
+        self._next: int | None = None
         self._lacks = "the kernel was not heard"
         self._since = 0
 
@@ -115,9 +121,9 @@ class Tracer:
         """What was noted so far."""
         every = self._found.copy().union(*self._pending.copy().values())
         notes = sorted([kind, os.fsdecode(path)] for kind, path in every)
-        told = json.dumps({"lacks": self._lacks, "unknown": self._unknown, "notes": notes}).encode()
+        told = {"lacks": self._lacks, "unknown": self._unknown, "interrupted": self._interrupted, "notes": notes}
         with open(self._asked["notes"], "wb", closefd=False) as file:
-            file.write(told)
+            file.write(json.dumps(told).encode())
 
     def _serve(self, listener: int) -> None:
         try:
@@ -140,6 +146,8 @@ class Tracer:
 
     def _answer(self, listener: int, notice: "tuple[int, ...]") -> None:
         number, task, _, call, machine, _, *arguments = notice
+        self._interrupted += 0 if self._next is None else (number - self._next) % 2**64
+        self._next = number + 1
         trouble = ""
         try:
             if machine != self._machine or call not in self._calls:
