@@ -45,7 +45,8 @@ async def pantry(folder: Path) -> AsyncIterator[Arena]:
 async def noted(here: Arena, *tests: str, **profile: Any) -> dict[str, Reached]:
     """As their verification at the base leaves it."""
     layout = Layout(here.folder / "state")
-    batch = here.batch(*tests, select="changed", pytest=PYTEST, **profile)
+    short = {"verify_runs": 1, "evidence_factor": 0} | profile
+    batch = here.batch(*tests, select="changed", pytest=PYTEST, **short)
     judge = NotingJudge(await opened_judge(here.store, layout), here.store, layout, here.trials)
     found = {}
     for number, test in enumerate(tests, 1):
@@ -104,15 +105,17 @@ TOOL = {
     ),
     "data/a.json": "{}",
     "sum.awk": "{ n += $1 }\n",
+    "script": "#!/usr/bin/env python3\ndef used():\n    return 1\n\n\ndef unused():\n    return 2\n\n\nused()\n",
     "test_tool.py": (
         "import subprocess\nimport sys\n\nimport tool\n\n\ndef test_used():\n    assert tool.used()\n\n\n"
         "def test_listed():\n    assert tool.listed()\n\n\ndef test_told():\n    assert tool.told() in (0, 1)\n\n\n"
         "def test_other():\n    assert subprocess.run(['awk', '-f', 'sum.awk', 'data/a.json']).returncode == 0\n\n\n"
+        "def test_script():\n    assert subprocess.run(['./script']).returncode == 0\n\n\n"
         "def test_blind():\n    assert subprocess.run([sys.executable, '-I', 'tool.py']).returncode == 0\n"
     ),
 }
-USED, LISTED, TOLD, OTHER, BLIND = (
-    f"test_tool.py::test_{name}" for name in ("used", "listed", "told", "other", "blind")
+USED, LISTED, TOLD, OTHER, BLIND, SCRIPT = (
+    f"test_tool.py::test_{name}" for name in ("used", "listed", "told", "other", "blind", "script")
 )
 
 
@@ -145,6 +148,16 @@ async def test_of_programs_that_are_not_watched_from_inside_the_kernel_tells_the
         assert await selected(here, reached, **{"sum.awk": ("$1", "$2")}) == {OTHER: "sum.awk changed"}
         assert await selected(here, reached, **{"data/a.json": ("{", "{ ")}) == {OTHER: "data/a.json changed"}
         assert await selected(here, reached, **{"tool.py": ("return 2", "return 4")}) == {BLIND: "tool.py changed"}
+
+
+async def test_of_a_script_of_python_it_is_known_which_functions_it_ran_whatever_its_name_is(tmp_path: Path) -> None:
+    async with arena(tmp_path, dict(TOOL)) as here:
+        (here.repo / "script").chmod(0o755)
+        here.base = write(here.repo, {})
+        await here.store.snapshot(here.repo, here.base, "b")
+        reached = await noted(here, SCRIPT)
+        assert await selected(here, reached, script=("return 2", "return 3")) == {}
+        assert await selected(here, reached, script=("return 1", "return 3")) == {SCRIPT: "script::used changed"}
 
 
 async def test_where_the_kernel_does_not_tell_such_programs_make_it_unknown(tmp_path: Path) -> None:

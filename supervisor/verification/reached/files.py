@@ -34,7 +34,7 @@ class Files:
 def files_of(traced: Traced, commit: Commit, noted: Set[str]) -> Files:
     """`noted`: of these files it is known which functions were executed."""
     names = commit.names
-    read = (traced.opened & names) | ((traced.run & names) - noted) | _within(traced.moved, names)
+    read = (traced.opened | ((traced.loaded | traced.run) - noted)) & names | _within(traced.moved, names)
     environments = {path.removesuffix(_ITS_FILE) for path in traced.read & traced.there if path.endswith(_ITS_FILE)}
     others = {path for path in (traced.asked | traced.read) - names if not _is_other(path, environments)}
     asked = others | ((((traced.asked - read) | traced.run) - noted) & names)

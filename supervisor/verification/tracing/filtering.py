@@ -17,6 +17,8 @@ OPENS, ASKS, MOVES, RUNS, READS_LINK, CONNECTS, LEAVES = "open", "asked", "moved
 #: by machine: the number that seccomp has for it, and the number of the call `seccomp`
 MACHINES = {"x86_64": (0xC000003E, 317), "aarch64": (0xC00000B7, 277)}
 
+#: what who notes its own code opens may be that
+LOADS = "loaded"
 #: what is noted of a folder, and of a file, by what a call does with it; else, that it was looked for
 OF_FOLDERS = {OPENS: "list", MOVES: MOVES}
 OF_FILES = {OPENS: OPENS, MOVES: OPENS, RUNS: RUNS}

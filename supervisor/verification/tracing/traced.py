@@ -35,6 +35,8 @@ class Traced:
 
     #: files that were read, and links that were followed
     opened: frozenset[str] = frozenset()
+    #: the same, by a process that notes which code it runs: they may be its script
+    loaded: frozenset[str] = frozenset()
     #: programs
     run: frozenset[str] = frozenset()
     #: folders
@@ -54,7 +56,7 @@ class Traced:
 
     @property
     def read(self) -> frozenset[str]:
-        return self.opened | self.run | self.moved
+        return self.opened | self.loaded | self.run | self.moved
 
 
 NOTHING = Traced(lacks="no files were noted")
@@ -103,6 +105,7 @@ def _read(data: bytes) -> Traced:
         by_kind[kind].add(path)
     return Traced(
         opened=frozenset(by_kind["open"]),
+        loaded=frozenset(by_kind["loaded"]),
         run=frozenset(by_kind["run"]),
         listed=frozenset(by_kind["list"]),
         asked=frozenset(by_kind["asked"]),

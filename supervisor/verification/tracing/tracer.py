@@ -33,6 +33,7 @@ if __name__ != "__main__":
         ASKS,
         CONNECTS,
         LEAVES,
+        LOADS,
         MACHINES,
         MOVES,
         OF_FILES,
@@ -43,6 +44,7 @@ if __name__ != "__main__":
         calls,
         listen,
     )
+    from supervisor.verification.tracing.peeking import first_line, memory_of, process_of, signed
     from supervisor.verification.tracing.resolving import Resolver, whole
 
 _RECEIVE, _ANSWER, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
@@ -52,7 +54,7 @@ _GO_ON = _REPLY.pack(0, 0, 0, 1)[8:]
 _NO_FOLLOW, _NO_FOLLOW_OPEN, _FOLLOW_LINK = 0x100, os.O_NOFOLLOW, 0x400
 _WITHOUT_NAME = os.O_TMPFILE & ~os.O_DIRECTORY
 _IN_ROOT = 0x10
-_LONGEST, _FIRST_LINE = 4096, 256
+_LONGEST = 4096
 #: of all that is noted
 MOST_PATHS = 100_000
 _CODE = (b".py", b".pyc")
@@ -175,15 +177,15 @@ class Tracer:
             return self._connected(task, arguments)
         flags = 0 if at_flags is None else arguments[at_flags] & 0xFFFFFFFF
         if name == "openat2":
-            how = _memory(task, arguments[2], 24).ljust(24, b"\0")
+            how = memory_of(task, arguments[2], 24).ljust(24, b"\0")
             flags = int.from_bytes(how[:8], sys.byteorder)
             if int.from_bytes(how[16:24], sys.byteorder) & _IN_ROOT:
                 return "it opens files within another root"
-        path = _memory(task, arguments[at_path or 0], _LONGEST).partition(b"\0")[0]
+        path = memory_of(task, arguments[at_path or 0], _LONGEST).partition(b"\0")[0]
         if does == ASKS and path.startswith(self._marker):
             self._hear(task, path[len(self._marker) :])
             return ""
-        folder = None if at_folder is None else _signed(arguments[at_folder])
+        folder = None if at_folder is None else signed(arguments[at_folder])
         if does == RUNS:
             self._is_another(task)
         if not path and does != RUNS:
@@ -205,14 +207,14 @@ class Tracer:
                 self._add(task, OPENS, path)
             elif kind == "folder":
                 self._add(task, OF_FOLDERS.get(does, ASKS), path)
-            elif not (does == ASKS and self._collecting and _process_of(task) in self._collecting):
+            elif not (does == ASKS and self._collecting and process_of(task) in self._collecting):
                 self._add(task, OF_FILES.get(does, ASKS), path)
                 if does == RUNS:
                     self._interpreted(task, full)
 
     def _interpreted(self, task: int, full: bytes, depth: int = 0) -> None:
         """The kernel itself opens what the first line of a script names."""
-        first = _first_line(full)
+        first = first_line(full)
         if first.startswith(b"#!") and depth < _MOST_INTERPRETERS and (words := first[2:].split()):
             named = whole(task, None, words[0])
             for path, kind in self._resolver.found(named, follows=True):
@@ -223,15 +225,15 @@ class Tracer:
         note = kind, path
         if note in self._found or note == (ASKS, b""):
             return
+        process = process_of(task)
         if len(self._found) >= MOST_PATHS:
             self._unknown = self._unknown or f"it names more than {MOST_PATHS} files"
             return
-        if kind == "list" or path.endswith(_CODE):
-            process = _process_of(task)
-            if process not in self._noting:
-                self._pending.setdefault(process, set()).add(note)
-            return
-        self._found.add(note)
+        is_noting = process in self._noting
+        if kind != "list" and not path.endswith(_CODE):
+            self._found.add((LOADS, path) if is_noting and kind == OPENS else note)
+        elif not is_noting:
+            self._pending.setdefault(process, set()).add(note)
 
     def _hear(self, process: int, what: bytes) -> None:
         """It notes for itself: what it did so far was to begin with that, or nothing at all where it was forked. A
@@ -253,7 +255,7 @@ class Tracer:
 
     def _connected(self, task: int, arguments: "list[int]") -> str:
         """What a program of before the run opens for it, nobody sees."""
-        address = _memory(task, arguments[1], min(arguments[2], 110))
+        address = memory_of(task, arguments[1], min(arguments[2], 110))
         if int.from_bytes(address[:2], sys.byteorder) != _socket.AF_UNIX or address[2:3] in (b"", b"\0"):
             return ""
         try:
@@ -272,46 +274,6 @@ def _follows(name: str, does: str, flags: int) -> bool:
     if does == OPENS:
         return not flags & _NO_FOLLOW_OPEN
     return name != "lstat" and not flags & _NO_FOLLOW
-
-
-def _memory(task: int, address: int, size: int) -> bytes:
-    """Nothing: the address is none, and the call will say so."""
-    number = os.open(f"/proc/{task}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(number, size, address)
-    except OSError as error:
-        if error.errno in (errno.EIO, errno.EFAULT, errno.EINVAL, errno.EOVERFLOW):
-            return b""
-        raise
-    finally:
-        os.close(number)
-
-
-def _first_line(path: bytes) -> bytes:
-    """Nothing: it is no file, or none that can be read. It may be a pipe, for which nobody is to wait."""
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.pread(number, _FIRST_LINE, 0).partition(b"\n")[0]
-    except OSError:
-        return b""
-    finally:
-        os.close(number)
-
-
-def _process_of(task: int) -> int:
-    with open(f"/proc/{task}/status", "rb") as file:
-        for line in file:
-            if line.startswith(b"Tgid:"):
-                return int(line.split()[1])
-    return task
-
-
-def _signed(number: int) -> int:
-    number &= 0xFFFFFFFF
-    return number - 2**32 if number >= 2**31 else number
 
 
 def _wake_at_once(listener: int) -> None:

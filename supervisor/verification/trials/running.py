@@ -35,7 +35,7 @@ _DETECTION_SECONDS = 20.0
 _HERE = Path(__file__).parent
 _KEEPER = ("walls/enclosing", "walls/watching", "trials/ending", "trials/keeper")
 #: goes before it, where the files are noted that the program opens
-_TRACER = ("tracing/filtering", "tracing/resolving", "tracing/tracer")
+_TRACER = ("tracing/filtering", "tracing/peeking", "tracing/resolving", "tracing/tracer")
 
 #: What passes of the daemon's own environment; no secret is ever under these names.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
