@@ -26,12 +26,14 @@ from supervisor.daemon.service import Daemon, Devices
 from supervisor.daemon.watch import Rhythm
 from supervisor.flow.retention import Limits
 from supervisor.integration.integrator import BranchIntegrator, TakenByPeople
+from supervisor.integration.review.amending import AmendingReviser
 from supervisor.integration.review.pull_requests import GitHubPullRequests, OfferedForReview, Where, credential
 from supervisor.integration.revising import BranchReviser
 from supervisor.launch.orders import ContractOrders
 from supervisor.observe.snapshot import seal
 from supervisor.paths import credentials_directory
 from supervisor.ports import Agents, Clearing, Integrator, Journal
+from supervisor.ports.review import Reviser
 from supervisor.publication.collector import WorkCollector
 from supervisor.publication.kept_files import KeptFiles
 from supervisor.publication.quarantine import Quarantine
@@ -101,7 +103,7 @@ async def _devices(
             branch_trials(settings, verifiers),
         ),
         integrator=_integrator(settings, store, layout, verifiers),
-        reviser=BranchReviser(store, _pull_requests(settings)),
+        reviser=_reviser(settings, store),
         logs=GatedLogs(logs, gating) if gating is not None else logs,
         gate=gating,
         clearing=_clearing(settings, layout, journal, agents),
@@ -131,6 +133,12 @@ def _integrator(settings: Settings, store: GitStore, layout: Layout, verifiers: 
         files = partial(KeptFiles, layout, of_this_process(credentials_directory()))
         integrator = OfferedForReview(integrator, GitHubPullRequests(where, store, files))
     return TakenByPeople(integrator)
+
+
+def _reviser(settings: Settings, store: GitStore) -> Reviser:
+    where = _pull_requests(settings)
+    reviser = BranchReviser(store, where)
+    return AmendingReviser(reviser, where) if where is not None else reviser
 
 
 def _pull_requests(settings: Settings) -> Where | None:

@@ -14,6 +14,7 @@ from supervisor import __version__
 from supervisor.adapters.disk import DiskUse
 from supervisor.adapters.layout import Layout
 from supervisor.adapters.mngr.lifetimes import lifetimes
+from supervisor.adapters.recordings.kept import KeptRecordings
 from supervisor.adapters.tmux_signs import TmuxSigns
 from supervisor.attending import Attending, mngr_facts, warn_of_shared_fate
 from supervisor.boot import branch_trials, daemon, mngr_settings, opened
@@ -172,6 +173,7 @@ def _desk(
         stream=stream,
         logs=devices.logs,
         files=lambda: KeptFiles(layout, of_this_process(credentials_directory())),
+        recordings=lambda: KeptRecordings(layout, of_this_process(credentials_directory())),
         profile=configuration.profile,
         policy=configuration.policy,
         reload=lambda: configuration.reload(supervisor.loop),

@@ -229,6 +229,14 @@ def test_a_profile_says_when_what_is_done_so_far_is_integrated(
     assert (profile.integrate_share, profile.integrate_after_seconds) == (share, seconds)
 
 
+@pytest.mark.parametrize("said", ['survey = "file"', 'survey = "none"', "verify_runs = 0"])
+def test_siblings_are_held_only_where_a_survey_tells_of_them(tmp_path: Path, said: str) -> None:
+    with pytest.raises(Misconfigured, match="only a survey tells which tests fail at the same place") as caught:
+        loaded(tmp_path, f"[profiles.night]\nhold_siblings = true\n{said}\n")
+    assert 'survey = "full"' in caught.value.hint
+    assert resolve(loaded(tmp_path, "[profiles.night]\nhold_siblings = true\n"), "night").hold_siblings
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

@@ -28,6 +28,10 @@ class Layout:
         name = sha256(told.encode(errors="replace")).hexdigest()[:24]
         return self.batch(batch) / "base" / str(survey) / f"{name}.z"
 
+    def recorded_at_base(self, batch: str, survey: int, file: str) -> Path:
+        """The recordings of that, made on this machine."""
+        return self.at_base(batch, survey, file).with_suffix(".recordings")
+
     def integration(self, batch: str, number: int) -> Path:
         """What is kept of an integration under way: what each of its steps came to."""
         return self.batch(batch) / "integrations" / str(number)
@@ -35,6 +39,10 @@ class Layout:
     def attempt(self, key: AttemptKey) -> Path:
         """What is kept of an attempt: its prompt, and what it published."""
         return self.batch(key.batch) / "attempts" / f"{key.job}-{key.attempt}"
+
+    def recordings(self, key: AttemptKey) -> Path:
+        """Those of its agent's runs, and of the runs of its verification."""
+        return self.attempt(key) / "recordings"
 
     def earlier(self, key: AttemptKey) -> Path:
         """What the attempt begins with beside the base: a patch; not there: nothing."""

@@ -43,6 +43,7 @@ def batch_text(batch: dict[str, Any]) -> str:
         rows[0] += f", stopped: {printing.paint(batch['stopped'], 'yellow')}"
     if batch.get("waits_for"):
         rows.append(f"  waits       {printing.clean(batch['waits_for'])}")
+    rows += [f"  held        {held(each)}" for each in batch.get("siblings", ())[:MOST_PATTERNS]]
     rows += [f"  failures    {failure(each)}" for each in batch.get("patterns", ())[:MOST_PATTERNS]]
     if known := in_words(batch.get("survey")):  # absent from a batch that an older version sealed
         rows.insert(2, f"  the base    {known}")
@@ -66,6 +67,12 @@ def failure(pattern: dict[str, Any]) -> str:
     jobs = "1 job" if pattern["count"] == 1 else f"{pattern['count']} jobs"
     said = f": {pattern['sample']}" if pattern["sample"] else ""
     return printing.clean(f"{jobs} {pattern['outcome']} while {pattern['stage']}{said}")
+
+
+def held(family: dict[str, Any]) -> str:
+    """`5 jobs for k3f9x.1: tests/conftest.py:12 in shop: …`."""
+    jobs = "1 job" if family["held"] == 1 else f"{family['held']} jobs"
+    return printing.clean(f"{jobs} for {family['first']}: {family['place']}")
 
 
 def claims(batch: dict[str, Any]) -> str:
@@ -109,12 +116,17 @@ def _batch_row(batch: dict[str, Any]) -> tuple[object, ...]:
     state = f"stopped: {batch['stopped']}" if batch["stopped"] else "paused" if batch["paused"] else state
     counts = printing.counts(batch["outcomes"])
     checked = jobs["collecting"] + jobs["verifying"]
-    return batch["id"], state, jobs["total"], jobs["queued"], batch["at_work"], checked, over, counts
+    return batch["id"], state, jobs["total"], waiting(jobs), batch["at_work"], checked, over, counts
 
 
 def under_way(jobs: dict[str, int]) -> int:
-    """How many of a batch's jobs are neither queued nor over."""
-    return jobs["total"] - jobs["queued"] - jobs["done"] - jobs["cancelled"]
+    """How many of a batch's jobs neither wait nor are over."""
+    return jobs["total"] - waiting(jobs) - jobs["done"] - jobs["cancelled"]
+
+
+def waiting(jobs: dict[str, int]) -> int:
+    """Those that are held, too; a batch that an older version sealed has none."""
+    return jobs["queued"] + jobs.get("held", 0)
 
 
 def _pool_row(pool: dict[str, Any]) -> tuple[object, ...]:
@@ -169,10 +181,16 @@ def job(ctx: typer.Context, job: Annotated[str, JOB]) -> None:
     facts = "\n".join(
         f"{key:<14}{printing.clean(value)}"
         for key, value in known.items()
-        if value not in (None, "", []) and key != "work"
+        if value not in (None, "", []) and key not in ("work", "recordings")
     )
     facts = "\n".join([facts, *(f"{'work':<14}{work_line(each)}" for each in known.get("work") or ())])
+    facts = "\n".join([facts, *(f"{'recording':<14}{_recording(each)}" for each in known.get("recordings") or ())])
     here.show(data, "\n".join([facts, "", *(printing.event_line(event) for event in happened)]))
+
+
+def _recording(each: dict[str, Any]) -> str:
+    title = f" {each['title']}" if each["title"] else ""
+    return printing.clean(f"{each['of']}: {each['name']}{title}, {each['seconds']:.1f} s")
 
 
 def work_line(each: dict[str, Any]) -> str:

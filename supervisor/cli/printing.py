@@ -14,6 +14,8 @@ PAINT = {
     "running": "blue",
     "finished": "green",
     "fixed": "green",
+    "fixed-by-sibling": "green",
+    "held": "bright_black",
     "improved": "green",
     "clean": "green",
     "merged": "green",
@@ -87,6 +89,7 @@ def event_line(event: dict[str, Any]) -> str:
             "reason",
             "why",
             "detail",
+            "place",
             "agent_name",
             "jobs",
             "slots",
@@ -96,6 +99,8 @@ def event_line(event: dict[str, Any]) -> str:
             "author",
         )
     ]
+    if (sibling := event.get("from_job") or event.get("first")) and event.get("batch"):
+        said.append(f"{'the work of ' * ('from_job' in event)}{event['batch']}.{sibling}")
     if event["kind"] == "survey-started":
         said.append(f"at the base: {', '.join(event['files'])}")
     if found := event.get("found"):

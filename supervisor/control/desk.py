@@ -10,6 +10,7 @@ from anyio import fail_after
 from fastapi import Depends
 from fastapi import Request as HttpRequest
 
+from supervisor.adapters.recordings.kept import Shown
 from supervisor.control.rebuilding import Rebuilding
 from supervisor.errors import Refused
 from supervisor.foresight.reach import Code, Reached
@@ -76,6 +77,22 @@ class NothingKnown:
         raise Refused("this daemon reads no commits", hint="")
 
 
+class Recordings(Protocol):
+    """What is kept of the terminals that tests used. It blocks."""
+
+    def all(self, key: AttemptKey, test: str) -> list[Shown]: ...
+
+    def content(self, key: AttemptKey, test: str, of: str, number: int) -> bytes | None: ...
+
+
+class NoRecordings:
+    def all(self, key: AttemptKey, test: str) -> list[Shown]:
+        return []
+
+    def content(self, key: AttemptKey, test: str, of: str, number: int) -> bytes | None:
+        return None
+
+
 #: The deadline for journalling the events of a request.
 ASK_SECONDS = 30.0
 
@@ -95,6 +112,7 @@ class Desk:
     reload: Callable[[], Awaitable[bool]]
     #: reads the kept files of attempts, for one report
     files: Callable[[], AttemptFiles] = NoFiles
+    recordings: Callable[[], Recordings] = NoRecordings
     #: for `version` and `doctor`: the daemon's version, state directory, mngr
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: for `doctor`: the settings that the daemon runs with, where they come from, and its PATH and user

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from supervisor.adapters.recordings.kept import Shown
 from supervisor.control import intake, messages, moving, naming
 from supervisor.control.desk import Desk, TheDesk
+from supervisor.model.attempt import AttemptKey
 from supervisor.observe import at_work, snapshot
 from supervisor.observe import budget as budgets
 from supervisor.observe.claims import verifying
@@ -117,8 +119,29 @@ async def jobs_at_work(desk: TheDesk, batch: str = "", ended: bool = False) -> R
 async def job(desk: TheDesk, job: str) -> Response:
     meant, number = await naming.any_job(desk, job)
     if meant.open is not None:
-        return JSONResponse(snapshot.job(meant.open, number, desk.clock()))
-    return JSONResponse(snapshot.answer(desk.clock(), job=naming.sealed_row(meant, number)))
+        data = snapshot.job(meant.open, number, desk.clock())
+    else:
+        data = snapshot.answer(desk.clock(), job=naming.sealed_row(meant, number))
+    row = data["job"]
+    key, test = AttemptKey(meant.id, number, row["attempts"]), row["test"] or ""
+    kept = await in_thread(desk.recordings().all, key, test)
+    return JSONResponse({**data, "job": {**row, "recordings": [_recording(each) for each in kept]}})
+
+
+def _recording(shown: Shown) -> snapshot.View:
+    """As the page of the job shows it."""
+    one = shown.recording
+    return {
+        "of": shown.words,
+        "number": one.number,
+        "name": one.name,
+        "title": one.title or None,
+        "test": one.test,
+        "seconds": round(one.seconds, 3),
+        "recorded_at": snapshot.rfc3339(one.at) if one.at else None,
+        "bytes": one.size,
+        "is_cut": one.is_cut,
+    }
 
 
 @routes.get("/v1/checkout", **shape(messages.Checkout))

@@ -153,6 +153,9 @@ class BatchView(BaseModel):
     waits_for: str | None = None
     #: failures by fingerprint (stage, outcome, exception, normalised message): count, jobs, a sample
     patterns: list[dict[str, Any]] = []
+    #: for each place of shared code at which several tests fail: the place, the number of jobs that are held, and the
+    #: job whose agent they wait for
+    siblings: list[dict[str, Any]] = []
     #: once it is finished: for how many seconds its accounts were paused, by the limit that did it
     held_up: dict[str, float] = {}
     #: the number of its agents at work
@@ -209,6 +212,8 @@ class JobRow(BaseModel):
     failed_before: bool | None = None
     state: str
     outcome: str | None
+    #: the job that it is held for, or whose verified work was tried on its test
+    sibling: str | None = None
     ledger: str | None
     attempts: int
     agent: str | None
@@ -225,6 +230,9 @@ class JobRow(BaseModel):
     #: the work of its attempts, and where it is
     work: list[dict[str, Any]] = []
     evidence: dict[str, Any] | None = None
+    #: of the terminals that its test used: at the base, in the runs of its verification, in its agent's own runs;
+    #: of one job only
+    recordings: list[dict[str, Any]] = []
 
 
 class JobStatus(Dated):

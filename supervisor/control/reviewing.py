@@ -58,7 +58,7 @@ async def review_of_batch(desk: TheDesk, batch: str) -> Response:
             counts=counted(row.known for row in found.rows),
             revising=found.is_revising,
             trouble=(said.trouble or None) if said is not None else None,
-            notes=list(said.notes) if said is not None else [],
+            notes=list(said.told) if said is not None else [],
             rows=[row.view for row in found.rows],
         )
     )

@@ -44,7 +44,7 @@ class Judging:
         """Of several verdicts, the last is returned, and the others are told."""
         now = self._clock()
         *others, last = (
-            ev.WorkPutBack(now, *key, most=said.most, detail=said.why)
+            ev.WorkPutBack(now, *key, most=said.most, detail=said.why, meets=tuple(sorted(said.meets)))
             if isinstance(said := found[key], PutBack)
             else ev.WorkVerified.of(now, key, said)
             for key in keys

@@ -1,7 +1,6 @@
 """A revision of a branch becomes a call on its device, and what comes of it an event."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 
 from supervisor.errors import SupervisorError
 from supervisor.model import event as ev
@@ -21,9 +20,20 @@ class Revising:
         try:
             revised = await self._reviser.revise(review)
         except (SupervisorError, OSError) as failed:
-            wait = min(RETRY_SECONDS * 2.0 ** min(review.tries, MOST_DOUBLINGS), LONGEST_RETRY_SECONDS)
-            return self._failed(review.batch, number, str(failed), wait)
-        return ev.RevisionEnded(self._clock(), review.batch, number, **asdict(revised))
+            return self._failed(review.batch, number, str(failed), _wait(review))
+        now = self._clock()
+        return ev.RevisionEnded(
+            now,
+            review.batch,
+            number,
+            reverted=revised.reverted,
+            restored=revised.restored,
+            problems=revised.problems,
+            notes=revised.notes,
+            out_there=revised.out_there,
+            unsaid=revised.unsaid,
+            retry_at=now + max(_wait(review), revised.wait_seconds) if revised.unsaid else 0.0,
+        )
 
     def failed(self, batch: str, number: int, why: str) -> ev.Event:
         """After a bug."""
@@ -32,3 +42,7 @@ class Revising:
     def _failed(self, batch: str, number: int, why: str, wait: float) -> ev.Event:
         now = self._clock()
         return ev.RevisionFailed(now, batch, number, detail=why, retry_at=now + wait)
+
+
+def _wait(review: Review) -> float:
+    return min(RETRY_SECONDS * 2.0 ** min(review.tries, MOST_DOUBLINGS), LONGEST_RETRY_SECONDS)

@@ -11,6 +11,8 @@ from supervisor.errors import NoSuchThing
 
 KEPT = "public, max-age=31536000, immutable"
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+#: of recordings, as the page of a run of tests has it
+PLAYER = ("player.js", "player.css")
 _HASH_LETTERS = 16
 
 routes = APIRouter()
@@ -52,4 +54,5 @@ def _read() -> dict[str, bytes]:
         for file in (files("supervisor.dashboard") / "assets" / folder).iterdir():
             if file.name.rpartition(".")[2] in TYPES:
                 found[folder + file.name] = file.read_bytes()
-    return found
+    player = files("supervisor.e2e.view") / "assets"
+    return found | {name: (player / name).read_bytes() for name in PLAYER}

@@ -54,15 +54,21 @@ STAGES = (
     Stage(
         "done",
         "Done",
-        (Kind("F", "fixed", "fixed"), Kind("I", "improved", "improved"), Kind("C", "clean", "nothing to do")),
+        (
+            Kind("F", "fixed", "fixed"),
+            Kind("S", "fixed-by-sibling", "fixed by a sibling"),
+            Kind("I", "improved", "improved"),
+            Kind("C", "clean", "nothing to do"),
+        ),
     ),
-    Stage("wait", "Waiting", (Kind("q", "waiting", "waiting"),)),
+    Stage("wait", "Waiting", (Kind("q", "waiting", "waiting"), Kind("s", "held", "held for a sibling"))),
     Stage("gone", "Cancelled", (Kind("K", "cancelled", "cancelled"),)),
 )
 KINDS = {kind.letter: kind for stage in STAGES for kind in stage.kinds}
 
 _STATES = {
     JobState.QUEUED: "q",
+    JobState.HELD: "s",
     JobState.LAUNCHING: "l",
     JobState.RUNNING: "w",
     JobState.PARKED: "P",
@@ -74,6 +80,7 @@ _OUTCOMES = {
     Outcome.FIXED: "F",
     Outcome.IMPROVED: "I",
     Outcome.CLEAN: "C",
+    Outcome.FIXED_BY_SIBLING: "S",
     Outcome.BLOCKED: "B",
     Outcome.FAILED: "X",
     Outcome.TIMED_OUT: "L",

@@ -58,6 +58,9 @@ _WORDS: Mapping[type[Event], tuple[str, str, str]] = {
     ev.VerifyStarted: ("its claim is being verified", "", ""),
     ev.WorkPutBack: ("its claim is verified again", "detail", ""),
     ev.JobRequeued: ("it goes again", "why", "wait"),
+    ev.JobHeld: ("it is held: a sibling fails at the same place, and has an agent", "place", "wait"),
+    ev.FixBorrowed: ("its test is tried with the work of job {from_job}", "", ""),
+    ev.JobFreed: ("it gets an agent of its own", "why", "wait"),
     ev.JobRetried: ("it was asked to go again", "", ""),
     ev.JobCancelled: ("it was cancelled", "", "bad"),
     ev.IntegrationStarted: ("the branch is being made", "", ""),
@@ -103,7 +106,7 @@ def _test(event: Event, batch: Batch | None) -> str:
 
 
 def _ended(event: Any) -> tuple[str, str, str]:
-    mood = "good" if event.outcome in ("fixed", "improved", "clean") else "bad"
+    mood = "good" if event.outcome in ("fixed", "improved", "clean", "fixed-by-sibling") else "bad"
     return f"it ended: {event.outcome}", event.detail, mood
 
 

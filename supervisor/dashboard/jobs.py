@@ -14,7 +14,7 @@ from supervisor.control import naming
 from supervisor.control.desk import Desk
 from supervisor.control.naming import Meant
 from supervisor.control.working import known
-from supervisor.dashboard import cells, happenings
+from supervisor.dashboard import cells, happenings, recordings
 from supervisor.dashboard.happenings import Happening
 from supervisor.dashboard.house import TheHouse
 from supervisor.dashboard.live import data
@@ -61,6 +61,7 @@ async def job(request: Request, house: TheHouse, job: str) -> Response:
         commits=await _commits(desk, batch, found),
         outcome=await in_thread(files.outcome, key),
         artifacts=await in_thread(files.artifacts, key),
+        recordings=await recordings.choices(desk, key, found.test),
         is_live=key in desk.state().attempts,
     )
 

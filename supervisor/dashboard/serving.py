@@ -19,7 +19,18 @@ from supervisor.control.desk import Desk
 from supervisor.control.gate import Gate
 from supervisor.control.refusing import STATUSES
 from supervisor.control.server import BACKLOG, answering, bound
-from supervisor.dashboard import assets, feed, jobs, live, logging_in, looking, nights, reviewing, steering
+from supervisor.dashboard import (
+    assets,
+    feed,
+    jobs,
+    live,
+    logging_in,
+    looking,
+    nights,
+    recordings,
+    reviewing,
+    steering,
+)
 from supervisor.dashboard.door import Door
 from supervisor.dashboard.entering import Entrance, key_of
 from supervisor.dashboard.house import House
@@ -42,7 +53,7 @@ def application(desk: Desk, entrance: Entrance) -> ASGIApp:
     app.state.house, app.state.desk = house, desk
     for kind in (SupervisorError, RequestValidationError, HTTPException, TimeoutError, Exception):
         app.add_exception_handler(kind, _trouble)
-    for part in (assets, feed, jobs, live, logging_in, looking, nights, reviewing, steering):
+    for part in (assets, feed, jobs, live, logging_in, looking, nights, recordings, reviewing, steering):
         app.include_router(part.routes)
     app.include_router(metrics.routes)
     return Gate(Door(app, entrance, house.cookie), body_bytes=BODY_BYTES, body_seconds=BODY_SECONDS)

@@ -244,7 +244,7 @@ def on_job_retried(state: State, event: ev.JobRetried) -> State:
     if batch.is_spent:
         raise ImpossibleTransition(f"the token budget of batch {batch.id} is spent")
     job = job_of(state, event)
-    brought, times = replace(job.brought, claim=""), replace(job.times, ended=None)
+    job, brought, times = replace(job, borrowed=None), replace(job.brought, claim=""), replace(job.times, ended=None)
     setbacks = replace(job.setbacks, retries=0, launches=0)
     job = replace(
         job, ending=None, outcome=None, detail="", brought=brought, times=times, setbacks=setbacks, continues=0

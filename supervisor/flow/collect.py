@@ -109,8 +109,7 @@ def on_verify_started(state: State, event: ev.VerifyStarted) -> State:
 
 def on_work_put_back(state: State, event: ev.WorkPutBack) -> State:
     job, key = _judged(state, event), key_of(event)
-    state = replace(state, verifying=state.verifying.left(key, is_red=event.most > 1)).with_job(event.batch, job)
-    return verifying.wanted(state, key, event.most)
+    return verifying.put_back(state.with_job(event.batch, job), key, event.most, event.meets)
 
 
 def on_work_verified(state: State, event: ev.WorkVerified) -> State:

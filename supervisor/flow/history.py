@@ -15,6 +15,7 @@ from supervisor.flow import (
     retention,
     reviewing,
     schedules,
+    siblings,
     slots,
     stopping,
     surveying,
@@ -30,7 +31,8 @@ from supervisor.model.state import State
 
 def apply(state: State, event: ev.Event) -> State:
     """The state after this event. Raises ImpossibleTransition if the state does not allow it."""
-    after = stopping.withdrawn(APPLIED[type(event)](state, event), event)
+    after = siblings.followed(APPLIED[type(event)](state, event), event)
+    after = stopping.withdrawn(after, event)
     return remembered(state, after, event)
 
 
@@ -99,6 +101,7 @@ APPLIED: Mapping[type[ev.Event], Callable[..., State]] = {
     **alerts.APPLIED,
     **schedules.APPLIED,
     **surveying.APPLIED,
+    **siblings.APPLIED,
     **reviewing.APPLIED,
     ev.DaemonStarted: _on_daemon_started,
     ev.PoolsConfigured: _on_pools_configured,

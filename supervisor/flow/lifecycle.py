@@ -9,6 +9,8 @@ agent is put away in the background and its attempt leaves the state.
     otherwise   vanished, timed out, stalled, refused, cancelled, not launched: its work is rescued, the agent is
                 released, and only then is the job settled (requeued or ended). So a job never has two agents.
 
+    held        without an agent, until the work of a sibling is verified and tried on its test (`siblings`).
+
 Each `on_…` function applies one event to the state; `history.apply` calls it. `collect` has the events of collecting
 work and putting agents away; `attention` has those of agents that wait, stall or ask.
 """
@@ -44,6 +46,12 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
         ev.LaunchStarted: JobState.LAUNCHING,
         ev.JobCancelled: JobState.CANCELLED,
         ev.JobReady: JobState.QUEUED,
+        ev.JobHeld: JobState.HELD,
+    },
+    JobState.HELD: {
+        ev.FixBorrowed: JobState.VERIFYING,
+        ev.JobFreed: JobState.QUEUED,
+        ev.JobCancelled: JobState.CANCELLED,
     },
     JobState.LAUNCHING: {
         ev.LaunchSucceeded: JobState.RUNNING,
@@ -53,9 +61,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
     },
     JobState.RUNNING: {
         **_CLOSING,
-        **dict.fromkeys(_WATCHED, JobState.RUNNING),
-        ev.AgentFellQuiet: JobState.RUNNING,
-        ev.AgentStirred: JobState.RUNNING,
+        **dict.fromkeys((*_WATCHED, ev.AgentFellQuiet, ev.AgentStirred), JobState.RUNNING),
         ev.JobParked: JobState.PARKED,
     },
     JobState.PARKED: {
@@ -77,6 +83,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[ev.Event], JobState]] = {
         ev.VerifyStarted: JobState.VERIFYING,
         ev.WorkPutBack: JobState.VERIFYING,
         ev.WorkVerified: JobState.VERIFYING,
+        ev.JobFreed: JobState.QUEUED,
         ev.JobCancelled: JobState.CANCELLED,
         ev.JobEnded: JobState.DONE,
     },
@@ -93,11 +100,7 @@ STAGES: Mapping[Stage, Mapping[type[ev.Event], Stage | None]] = {
     },
     Stage.LIVE: {
         **dict.fromkeys(_CLOSING, Stage.COLLECTING),
-        **dict.fromkeys(_WATCHED, Stage.LIVE),
-        ev.AgentFellQuiet: Stage.LIVE,
-        ev.AgentStirred: Stage.LIVE,
-        ev.JobParked: Stage.LIVE,
-        ev.JobUnparked: Stage.LIVE,
+        **dict.fromkeys((*_WATCHED, ev.AgentFellQuiet, ev.AgentStirred, ev.JobParked, ev.JobUnparked), Stage.LIVE),
     },
     Stage.COLLECTING: {
         ev.CollectStarted: Stage.COLLECTING,

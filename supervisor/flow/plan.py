@@ -17,6 +17,7 @@ from supervisor.flow import (
     rates,
     reviewing,
     settle,
+    siblings,
     slots,
     stopping,
     surveying,
@@ -125,7 +126,12 @@ def _halt(state: State, item: Item, now: float) -> Effect:
 
 def _settle(state: State, item: Item, now: float) -> Effect:
     batch = state.batches[str(item[1])]
-    return Note(settle.settled(batch, batch.job(int(item[2])), now))
+    job = batch.job(int(item[2]))
+    return Note((siblings.settled if job.is_on_trial else settle.settled)(batch, job, now))
+
+
+def _sibling(state: State, item: Item, now: float) -> Effect:
+    return Note(siblings.due(state.batches[str(item[1])], str(item[0]), int(item[2]), now))
 
 
 def _ready(state: State, item: Item, now: float) -> Effect:
@@ -209,6 +215,7 @@ def _govern(state: State, item: Item, now: float) -> Effect:
 
 _DUE: Mapping[str, Callable[[State, Item, float], Effect]] = {
     **dict.fromkeys(governor.ITEMS, _govern),
+    **dict.fromkeys((siblings.HOLD, siblings.BORROW, siblings.FREE), _sibling),
     "collect": _collect,
     "abandon": _abandon,
     "release": _release,

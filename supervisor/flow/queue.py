@@ -17,6 +17,11 @@ def taken(state: State, batch_id: str, job: Job, at: float) -> State:
     return state.drop(("ready", batch_id, job.number)).with_batch(batch)
 
 
+def put_aside(state: State, batch_id: str, job: Job) -> State:
+    """Take the job out of the queue: it waits for something else."""
+    return state.with_batch(_withdrawn(state.batches[batch_id].with_job(job), job.number))
+
+
 def _withdrawn(batch: Batch, number: int) -> Batch:
     """Remove the job from the queue. The cursor skips touched jobs, so that the next job still waits."""
     cursor = batch.cursor

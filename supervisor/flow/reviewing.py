@@ -1,7 +1,8 @@
 """The review of a batch's branch: people decide on its commits, and the branch is revised until it agrees.
 
 What people want and what the branch has are kept apart. A revision is due while they differ, so it does not matter
-how often something is asked for, or what is asked for while a revision is under way.
+how often something is asked for, or what is asked for while a revision is under way. So it is with what the text of
+the pull request says of the branch.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,9 +80,11 @@ def on_ended(state: State, event: ev.RevisionEnded) -> State:
         taken_out=out,
         problems=review.problems.update(problems),
         notes=event.notes,
-        tries=0,
+        out_there=event.out_there,
+        unsaid=event.unsaid,
+        tries=review.tries + 1 if event.unsaid else 0,
     )
-    return _due(state, review, event.at)
+    return _due(state, review, event.at if review.due else max(event.at, event.retry_at))
 
 
 def _is_as_asked(review: Review, commit: str, out: Map[str, str]) -> bool:
@@ -105,7 +108,7 @@ def _due(state: State, review: Review, at: float) -> State:
     state = _with(state, review)
     if review.is_working:
         return state
-    return state.put(item(review.batch), at) if review.due else state.drop(item(review.batch))
+    return state.put(item(review.batch), at) if review.is_due else state.drop(item(review.batch))
 
 
 def _with(state: State, review: Review) -> State:
@@ -129,7 +132,7 @@ def _bounded(state: State, last: str) -> State:
     """Without the oldest review that nothing is due of, if there are too many."""
     if len(state.reviews) <= MOST_REVIEWS:
         return state
-    idle = [each for each in state.reviews.values() if each.batch != last and not each.is_working and not each.due]
+    idle = [each for each in state.reviews.values() if each.batch != last and not each.is_working and not each.is_due]
     if not idle:
         return state
     oldest = min(idle, key=lambda review: (review.at, review.batch))

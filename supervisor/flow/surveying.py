@@ -83,7 +83,13 @@ def _size(survey: Survey, slots: int) -> int:
 
 def is_broken(batch: Batch) -> bool:
     """Whether everything fails for one reason, and a person should know before more agents are paid."""
-    return batch.survey.round == 0 and bool(_reason(batch.survey))
+    return batch.survey.round == 0 and bool(_reason(batch.survey)) and not _is_left_to_one(batch)
+
+
+def _is_left_to_one(batch: Batch) -> bool:
+    """Of all that fails in one place of shared code, one agent is paid."""
+    found = batch.survey.found
+    return batch.profile.hold_siblings and 0 < found.shared == found.bad
 
 
 def why(batch: Batch) -> str:
@@ -119,7 +125,7 @@ def on_ended(state: State, event: ev.SurveyEnded) -> State:
 
 def stopped_if_broken(state: State, batch: Batch, at: float) -> State:
     """Make the stop due, if a job waits. A batch that is stopped for another reason is looked at when it resumes."""
-    is_due = is_broken(batch) and _is_useful(batch) and not batch.stop.reason and batch.next_waiting is not None
+    is_due = is_broken(batch) and _is_useful(batch) and not batch.stop.reason and batch.next_queued is not None
     return state.put(("stop", batch.id), at) if is_due else state
 
 

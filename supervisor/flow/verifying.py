@@ -7,12 +7,12 @@ Each remote pool has slots of its own. By default a claim is verified where its 
 remote pool is not executed on this machine unless the profile says so. A pool that is away holds up no other.
 
 Claims that wait go together: one group, one slot. The judge settles what it can from common runs and puts the rest
-back, each with the size of the largest group that it may still be in. A claim that is put back as a suspect goes
-alone, which settles everything.
+back, each with the size of the largest group that it may still be in, and with the jobs that may not be in it. A
+claim that is put back as a suspect goes alone, which settles everything.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from supervisor.model.attempt import AttemptKey
@@ -36,8 +36,16 @@ def wanted(state: State, key: AttemptKey, most: int | None = None) -> State:
 
 def _may_share(batch: Batch, job: Job) -> bool:
     """Whether there is work to run."""
+    if job.is_on_trial:
+        return True
     is_success = job.brought.claim in SUCCESSES
     return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.head)
+
+
+def put_back(state: State, key: AttemptKey, most: int, meets: Collection[int]) -> State:
+    """A group did not settle the claim. The group was too large, unless it is known who may not be in it."""
+    left = state.verifying.left(key, is_red=most > 1 and not meets)
+    return wanted(replace(state, verifying=left.with_apart(key, meets) if meets else left), key, most)
 
 
 def let_go(state: State, key: AttemptKey, at: float) -> State:
@@ -65,17 +73,32 @@ def all_wait_again(state: State) -> State:
 def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
     """The claims to verify now, in one slot of this pool ("": of this machine); none if no slot is free or no claim
     waits."""
-    waiting: defaultdict[tuple[str, str], list[AttemptKey]] = defaultdict(list)
+    waiting: defaultdict[tuple[str, str, str], list[AttemptKey]] = defaultdict(list)
     for key in state.verifying.waiting:
-        batch = state.batches[key.batch]
-        waiting[place_of(state.pools, batch.profile, batch.job(key.job).pool), key.batch].append(key)
-    is_free = {pool: busy_of(state, pool) < slots_of(state, pool) for pool in {pool for pool, _ in waiting}}
-    open_ = [(state.batches[batch], pool) for pool, batch in waiting if is_free[pool]]
+        job = state.batches[key.batch].job(key.job)
+        waiting[court_of(state, key), key.batch, _borrowed(job)].append(key)
+    is_free = {pool: busy_of(state, pool) < slots_of(state, pool) for pool in {pool for pool, *_ in waiting}}
+    open_ = [(state.batches[batch], pool, tree) for pool, batch, tree in waiting if is_free[pool]]
     if not open_:
         return "", ()
     under_way = Counter(first.batch for first in state.verifying.groups)
-    batch, pool = min(open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1]))
-    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id])))
+    batch, pool, tree = min(
+        open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:])
+    )
+    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree])))
+
+
+def _borrowed(job: Job) -> str:
+    """The work of a sibling that its test is run with: who borrows the same goes together."""
+    return job.borrowed.head if job.is_on_trial and job.borrowed is not None else ""
+
+
+def court_of(state: State, key: AttemptKey) -> str:
+    """Where this claim is verified: borrowed work is executed where any other of its pool is."""
+    batch = state.batches[key.batch]
+    job = batch.job(key.job)
+    made_in = job.borrowed.pool if job.is_on_trial and job.borrowed is not None else job.pool
+    return place_of(state.pools, batch.profile, made_in)
 
 
 def busy_of(state: State, pool: str = "") -> int:
@@ -112,7 +135,7 @@ def slots_of(state: State, pool: str = "") -> int:
 
 
 def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[AttemptKey]:
-    """The first that waits, and those after it that may be in as large a group."""
+    """The first that waits, and those after it that may be in as large a group, and in one with those before."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]
@@ -120,6 +143,6 @@ def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[A
     for key in others:
         if len(group) >= most:
             break
-        if len(group) < waiting[key]:
+        if len(group) < waiting[key] and not any(state.verifying.are_apart(key, other) for other in group):
             group.append(key)
     return group

@@ -22,6 +22,7 @@ from supervisor.integration.branches.picking import Integrated
 from supervisor.integration.branches.standing import held_back
 from supervisor.integration.mechanical import MachinePass, read_report
 from supervisor.integration.proving import Prover
+from supervisor.integration.rules import siblings
 from supervisor.integration.rules.questions import Questions, Raised, questions, task
 from supervisor.integration.rules.work import Work
 from supervisor.integration.taking import Taking
@@ -63,7 +64,7 @@ class BranchIntegrator:
         if moved := await self._store.moved(repo, start, batch.base, head=head):
             notes = (f"{MOVED} {moved}", *notes)
         ledger = {**unmerged(batch), **taken.done.jobs}
-        made = Integration(ledger, head=taken.done.head, problems=taken.problems, notes=notes)
+        made = Integration(siblings.told(batch, ledger), head=taken.done.head, problems=taken.problems, notes=notes)
         await steps.write("result", made)
         return made
 

@@ -105,11 +105,21 @@ def told(review: Review, places: dict[str, Remade], *, is_pushed: bool) -> Revis
         restored=_those(made, review.due, is_back=True),
         problems=problems,
         notes=tuple(notes),
+        out_there=_out_there(review, places.get(PULL_REQUEST)),
     )
 
 
 def _those(made: dict[str, str], due: Sequence[Reversal], *, is_back: bool) -> dict[str, str]:
     return {each.commit: made[each.commit] for each in due if each.is_back is is_back and each.commit in made}
+
+
+def _out_there(review: Review, done: Remade | None) -> tuple[str, ...]:
+    """What the branch of the pull request does not have any more; without one, as before."""
+    out = set(review.out_there)
+    for each in review.due if done is not None else ():
+        if done is not None and each.commit in done.made:
+            (out.discard if each.is_back else out.add)(each.commit)
+    return tuple(sorted(out))
 
 
 def _elsewhere(review: Review, places: dict[str, Remade], *, is_pushed: bool) -> list[str]:

@@ -14,7 +14,7 @@ from supervisor.model.profile import Profile, Role
 
 #: the pytest plugin that reports to the daemon
 REPORTER = "supervisor_reports"
-REPORTER_FILES = ("__init__.py", "telling.py", "watching.py")
+REPORTER_FILES = ("__init__.py", "raising.py", "telling.py", "watching.py")
 PYTHON_PATH = "PYTHONPATH"
 
 #: Keeps a test that uses tmux from reaching the agents' tmux server by accident.

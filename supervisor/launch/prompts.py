@@ -66,6 +66,7 @@ def values_of(
 ) -> dict[str, Any]:
     """The variables of a template."""
     profile, cases = batch.profile, batch.cases_of(attempt.key.job)
+    borrowed = batch.job(attempt.key.job).borrowed
     return {
         "batch": batch.id,
         "base": batch.base,
@@ -80,6 +81,8 @@ def values_of(
         "at_base": at_base.result,
         "at_base_message": at_base.message,
         "earlier_work": has_earlier_work,
+        "sibling": batch.job_id(borrowed.job) if borrowed is not None else "",
+        "sibling_failure": borrowed.why_not if borrowed is not None else "",
         "allow": profile.allow_paths,
         "deny": profile.deny_paths,
     }

@@ -8,10 +8,12 @@ from immutables import Map
 
 from supervisor.model.job import AT_WORK, INTEGRATOR, Job, JobState
 from supervisor.model.ledger import LedgerRow
+from supervisor.model.node import file_of
 from supervisor.model.partial import Partial, SoFar
 from supervisor.model.pattern import Failures, Pattern
 from supervisor.model.pausing import Pausing
 from supervisor.model.profile import Profile
+from supervisor.model.siblings import NO_SIBLINGS, Siblings
 from supervisor.model.survey import NO_SURVEY, Survey
 from supervisor.model.usage import NOTHING, Usage
 
@@ -142,6 +144,7 @@ class Batch:
     #: the number of times that published work was collected
     through: int = 0
     survey: Survey = NO_SURVEY
+    siblings: Siblings = NO_SIBLINGS
     #: of all its jobs; money in micro-dollars
     usage: Usage = NOTHING
     money: int = 0
@@ -232,10 +235,22 @@ class Batch:
         return over == len(self.tests) and (self.integrator is None or self.integrator.state.is_over)
 
     @property
-    def next_waiting(self) -> int | None:
+    def next_queued(self) -> int | None:
         """The job to launch next. Requeued jobs come first: they are the batch's stragglers."""
         if self.stop.reason or self.state is BatchState.CANCELLED:
             return None
         if self.again:
             return self.again[0]
         return self.cursor + 1 if self.cursor < len(self.tests) else None
+
+    @property
+    def next_waiting(self) -> int | None:
+        """The same, if it may be launched now."""
+        number = self.next_queued
+        return None if number is None or self.awaits_survey(number) else number
+
+    def awaits_survey(self, number: int) -> bool:
+        """Whether it will be known only after its file was run at the base that the job has siblings."""
+        if not self.profile.hold_siblings or number in self.touched or number == INTEGRATOR:
+            return False
+        return self.survey.awaits(file_of(self.tests[number - 1]))

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.model.outcome import Outcome
+from supervisor.model.siblings import Fix
 from supervisor.model.usage import NOTHING, Usage
 from supervisor.model.verdict import UNJUDGED, Verdict
 
@@ -14,6 +15,8 @@ INTEGRATOR = 0
 
 class JobState(StrEnum):
     QUEUED = "queued"
+    #: it waits for the work of a sibling, whose agent may mend its test as well
+    HELD = "held"
     LAUNCHING = "launching"
     RUNNING = "running"
     #: its agent waits for a person
@@ -129,6 +132,8 @@ class Job:
     setbacks: Setbacks = Setbacks()
     #: the attempt whose rescued work the next one begins with; 0: none
     continues: int = 0
+    #: the work of a sibling that is tried on its test, or was
+    borrowed: Fix | None = None
     times: Times = Times()
     #: of all its attempts
     usage: Usage = NOTHING
@@ -137,6 +142,11 @@ class Job:
     def brings_work(self) -> bool:
         """Whether it has work to integrate. Rescued work and that of a cancelled job are only kept for a person."""
         return bool(self.brought.head and self.brought.claim) and self.outcome is not Outcome.CANCELLED
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether its test is run with the work of a sibling, and no agent is needed so far."""
+        return self.state is JobState.VERIFYING and self.borrowed is not None and not self.borrowed.why_not
 
     @property
     def kept(self) -> tuple[Saved, ...]:

@@ -10,6 +10,8 @@ class Outcome(StrEnum):
     IMPROVED = "improved"
     #: nothing needed to be done
     CLEAN = "clean"
+    #: the verified work of a sibling makes its test pass: it had no agent
+    FIXED_BY_SIBLING = "fixed-by-sibling"
     #: the agent reports that it needs something it can't provide
     BLOCKED = "blocked"
     #: the agent gave up, or its claim was refuted

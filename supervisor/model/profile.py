@@ -63,6 +63,8 @@ class Profile:
     verify_group: int = 32
     #: what runs at the base: full (all files, beside the agents), file (when a claim needs it) or none
     survey: str = "file"
+    #: of jobs that fail at the base at one place of shared code, one gets an agent; its fix is tried on the others
+    hold_siblings: bool = False
     #: the pools in which claims are verified; (): each where its work was made
     verify_pools: tuple[str, ...] = ()
     #: time limit for gathering evidence, as a multiple of the time that these runs take; 0: gather none

@@ -64,6 +64,10 @@ class Review:
     problems: Map[str, str] = field(default_factory=Map)
     #: about the last revision of the branch
     notes: tuple[str, ...] = ()
+    #: the commits that the branch of the pull request does not have any more
+    out_there: tuple[str, ...] = ()
+    #: why the text of the pull request does not say that yet; it will be tried again
+    unsaid: str = ""
     #: revisions so far, and those of the last ones that failed
     number: int = 0
     tries: int = 0
@@ -77,6 +81,19 @@ class Review:
     def verdict(self, commit: str) -> Verdict:
         opinion = self.opinions.get(commit)
         return opinion.verdict if opinion is not None else Verdict.UNREVIEWED
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What there is to say about the last revision."""
+        if not self.unsaid:
+            return self.notes
+        why = f"the text of the pull request does not say it yet: {self.unsaid}; it is tried again by itself"
+        return (*self.notes, why)
+
+    @property
+    def is_due(self) -> bool:
+        """The branch, or the text of its pull request, is not as it has to be."""
+        return bool(self.unsaid) or bool(self.due)
 
     @property
     def due(self) -> tuple[Reversal, ...]:

@@ -4,6 +4,7 @@ The files are run in groups, each of which takes a verify slot. The state has co
 every test are kept in the state directory.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
@@ -36,6 +37,10 @@ class Surveyed:
     seconds: float = 0.0
     #: of the longest setup
     setup_seconds: float = 0.0
+    #: where siblings are held: of what is red, how much fails at a place of shared code
+    shared: int = 0
+    #: of one group: the jobs that fail at each such place, by its description
+    families: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def tests(self) -> int:
@@ -59,12 +64,20 @@ class Surveyed:
             problem=self.problem or other.problem,
             seconds=self.seconds + other.seconds,
             setup_seconds=max(self.setup_seconds, other.setup_seconds),
+            shared=self.shared + other.shared,
+            families=_together(self.families, other.families),
         )
 
     def _common_cause(self, other: "Surveyed") -> str:
         if self.bad and other.bad:
             return self.cause if self.cause == other.cause else ""
         return self.cause if self.bad else other.cause
+
+
+def _together(
+    some: Mapping[str, tuple[int, ...]], others: Mapping[str, tuple[int, ...]]
+) -> Mapping[str, tuple[int, ...]]:
+    return {**some, **{place: (*some.get(place, ()), *jobs) for place, jobs in others.items()}}
 
 
 NOTHING_FOUND = Surveyed()
@@ -92,6 +105,13 @@ class Survey:
     def is_due(self) -> bool:
         return bool(self.again) or self.cursor < len(self.files)
 
+    def awaits(self, file: str) -> bool:
+        """Whether it will be run, or is."""
+        if self.over == len(self.files):
+            return False
+        under_way = any(file in files for files in self.under_way.values())
+        return under_way or file in self.again or file in self.files[self.cursor :]
+
     def next_files(self, most: int) -> tuple[str, ...]:
         return self.again[:most] or self.files[self.cursor : self.cursor + most]
 
@@ -103,7 +123,7 @@ class Survey:
         return replace(survey, cursor=self.cursor + len(files))
 
     def ended(self, number: int, found: Surveyed) -> "Survey":
-        over = self.over + len(self.under_way[number])
+        over, found = self.over + len(self.under_way[number]), replace(found, families={})
         return replace(self, under_way=self.under_way.delete(number), over=over, found=self.found + found)
 
     def abandoned(self, number: int) -> "Survey":

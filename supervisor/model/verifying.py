@@ -3,6 +3,7 @@
 A group holds one slot, whatever its size. It has the name of its first claim.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
@@ -32,11 +33,20 @@ class Verifying:
     groups: Map[AttemptKey, Group] = field(default_factory=Map)
     #: the group of each claim that has one
     group_of: Map[AttemptKey, AttemptKey] = field(default_factory=Map)
+    #: the jobs with which a claim may not be in a group: its test notices their work, or theirs notices its work
+    apart: Map[AttemptKey, frozenset[int]] = field(default_factory=Map)
     #: by batch: the size of its next group; it grows while groups are green and shrinks when one is red
     sizes: Map[str, int] = field(default_factory=Map)
 
     def with_waiting(self, key: AttemptKey, most: int) -> "Verifying":
         return replace(self, waiting=self.waiting.set(key, most))
+
+    def with_apart(self, key: AttemptKey, jobs: Iterable[int]) -> "Verifying":
+        known = self.apart.get(key, frozenset[int]())
+        return replace(self, apart=self.apart.set(key, known.union(jobs)))
+
+    def are_apart(self, one: AttemptKey, other: AttemptKey) -> bool:
+        return other.job in self.apart.get(one, ()) or one.job in self.apart.get(other, ())
 
     def busy(self, pool: str = "") -> int:
         """Slots that are taken there."""
@@ -69,7 +79,10 @@ class Verifying:
         return self.sizes.get(batch, FIRST_SIZE)
 
     def forget(self, batch: str) -> "Verifying":
-        return replace(self, sizes=self.sizes.delete(batch)) if batch in self.sizes else self
+        sizes = self.sizes.delete(batch) if batch in self.sizes else self.sizes
+        return replace(
+            self, sizes=sizes, apart=Map((key, jobs) for key, jobs in self.apart.items() if key[0] != batch)
+        )
 
 
 def _resized(sizes: Map[str, int], batch: str, group: Group) -> Map[str, int]:

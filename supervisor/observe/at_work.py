@@ -30,7 +30,8 @@ def rows(state: State, now: float, batch: str = "", *, ended: bool = False) -> l
 
 def _at_work(batch: Batch) -> Iterator[Job]:
     """Those for which something is done; a job that waits for its back-off is queued."""
-    jobs = (job for job in batch.begun() if not job.state.is_over and job.state is not JobState.QUEUED)
+    waits = (JobState.QUEUED, JobState.HELD)
+    jobs = (job for job in batch.begun() if not job.state.is_over and job.state not in waits)
     return iter(sorted(jobs, key=lambda job: job.number))
 
 

@@ -3,8 +3,7 @@
 from collections import Counter, defaultdict
 from typing import Any
 
-from supervisor.flow.verifying import busy_of, home_of, place_of, slots_of
-from supervisor.model.attempt import AttemptKey
+from supervisor.flow.verifying import busy_of, court_of, home_of, slots_of
 from supervisor.model.state import State
 
 type View = dict[str, Any]
@@ -17,7 +16,7 @@ def verifying(state: State) -> dict[str, View]:
     running = Counter(key.batch for key in state.verifying.group_of)
     places: defaultdict[str, set[str]] = defaultdict(set)
     for key in (*state.verifying.waiting, *state.verifying.group_of):
-        places[key.batch].add(_place(state, key))
+        places[key.batch].add(court_of(state, key))
     return {
         batch: {
             "waiting": waiting[batch],
@@ -26,11 +25,6 @@ def verifying(state: State) -> dict[str, View]:
         }
         for batch in waiting.keys() | running.keys()
     }
-
-
-def _place(state: State, key: AttemptKey) -> str:
-    batch = state.batches[key.batch]
-    return place_of(state.pools, batch.profile, batch.job(key.job).pool)
 
 
 def verify_slots(state: State, place: str = "") -> View:
@@ -42,6 +36,6 @@ def verify_slots(state: State, place: str = "") -> View:
         "slots": slots_of(state, place),
         "busy": busy_of(state, place),
         "claims": sum(verifying.groups[first].pool == place for first in verifying.group_of.values()),
-        "waiting": sum(_place(state, key) == place for key in verifying.waiting),
+        "waiting": sum(court_of(state, key) == place for key in verifying.waiting),
         "at_base": sum(map(len, surveyed)),
     }

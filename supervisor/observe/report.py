@@ -20,6 +20,8 @@ class Standing(StrEnum):
     """The result or the current state of a job. Each job has exactly one, so the counts add up to the batch."""
 
     FIXED = "fixed"
+    #: by the work of another job, which failed at the same place
+    FIXED_BY_SIBLING = "fixed_by_sibling"
     IMPROVED = "improved"
     #: its test passed only some of the verification runs
     FLAKY = "flaky"

@@ -46,7 +46,7 @@ KINDS = ("BLOCKER", "UNCAUGHT_BUG", "HARNESS_DEFECT", "SHARED_PATTERN")
 
 _SUCCESSES = (Standing.FIXED, Standing.IMPROVED)
 _NOT_MERGED = (Fate.CONFLICT, Fate.REJECTED, Fate.RESCUED)
-_AT_EASE = (Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED)
+_AT_EASE = (Standing.FIXED_BY_SIBLING, Standing.CLEAN, Standing.WAITING, Standing.NEVER_STARTED)
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\b0x[0-9a-f]+\b|\b[0-9a-f]{7,40}\b|\d+(\.\d+)?|/\S+")
 
 
@@ -112,7 +112,7 @@ def standing(batch: Batch, job: Job) -> Standing:
             return Standing.CANCELLED if job.attempts else Standing.NEVER_STARTED
         case JobState.PARKED:
             return Standing.PARKED
-        case JobState.QUEUED:
+        case JobState.QUEUED | JobState.HELD:
             return Standing.NEVER_STARTED if batch.finished_at is not None else Standing.WAITING
         case JobState.DONE:
             return _ended(job)
@@ -123,6 +123,8 @@ def _ended(job: Job) -> Standing:
     if job.verdict.verification == "flaky":
         return Standing.FLAKY
     match job.outcome:
+        case Outcome.FIXED_BY_SIBLING:
+            return Standing.FIXED_BY_SIBLING
         case Outcome.FIXED | Outcome.IMPROVED | Outcome.CLEAN | Outcome.BLOCKED:
             return Standing(job.outcome.value)
         case Outcome.CANCELLED:

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
-from supervisor.flow import canary, policy, rates, slots
+from supervisor.flow import canary, policy, rates, siblings, slots
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState, Saved
 from supervisor.model.ledger import Fate
@@ -18,7 +19,7 @@ from supervisor.model.usage import Usage
 from supervisor.observe import survey
 from supervisor.observe.claims import verify_slots, verifying
 from supervisor.observe.held_back import held_back
-from supervisor.observe.patterns import patterns
+from supervisor.observe.patterns import MOST_PATTERNS, patterns
 from supervisor.ports import SealedBatch
 
 SCHEMA_VERSION = 1
@@ -119,6 +120,7 @@ def summary(batch: Batch, proofs: Mapping[str, View] = NONE) -> View:
         "window_open": batch.window_open,
         "waits_for": canary.told(batch) or None,
         "patterns": patterns(batch),
+        "siblings": _siblings(batch),
         "created_at": rfc3339(batch.created_at),
         "finished_at": rfc3339(batch.finished_at),
         "jobs": {"total": len(batch.tests)} | {state.value: batch.count(state) for state in JobState},
@@ -143,6 +145,7 @@ def row(batch: Batch, job: Job) -> View:
         "failed_before": job.verdict.failed_before,
         "state": job.state,
         "outcome": _outcome(job),
+        "sibling": _sibling(batch, job),
         "ledger": fate.fate if fate else None,
         "ledger_why": (fate.detail or None) if fate else None,
         "work": [work_entry(batch, job, each) for each in job.kept],
@@ -174,6 +177,21 @@ def work_entry(batch: Batch, job: Job, each: Saved) -> View:
         "rescued": each.rescued,
         "agent": agent if each.agent else None,
     }
+
+
+def _siblings(batch: Batch) -> list[View]:
+    """The families with jobs that are held: where they fail, how many wait, and for whom."""
+    return [
+        {"place": family.place, "held": held, "first": batch.job_id(siblings.first_of(batch, family.jobs[0]))}
+        for family, held in islice(siblings.held_for(batch), MOST_PATTERNS)
+    ]
+
+
+def _sibling(batch: Batch, job: Job) -> str | None:
+    """The job that it waits for, or whose work is or was tried on its test."""
+    if job.state is JobState.HELD:
+        return batch.job_id(siblings.first_of(batch, job.number))
+    return batch.job_id(job.borrowed.job) if job.borrowed is not None else None
 
 
 def _outcome(job: Job) -> Outcome | None:

@@ -27,17 +27,23 @@ class PullRequests(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Revised:
-    """What became of each reversal: the fields of `RevisionEnded`."""
+    """What became of each reversal, and of the text of the pull request: the fields of `RevisionEnded`."""
 
     reverted: Mapping[str, str] = field(default_factory=dict)
     restored: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: all commits that the branch of the pull request does not have any more
+    out_there: tuple[str, ...] = ()
+    #: why its text does not say that yet, where it may work later, and not before so many seconds are over
+    unsaid: str = ""
+    wait_seconds: float = 0.0
 
 
 class Reviser(Protocol):
     async def revise(self, review: Review) -> Revised:
-        """Do what is due of a review by new commits on top of its branch, wherever that is by now.
+        """Do what is due of a review by new commits on top of its branch, wherever that is by now, and let the text
+        of its pull request say so.
 
         Idempotent: what the branch has lost or got back already needs no commit. Raises DeviceFailed if it may be
         possible later; what is not, `problems` and `notes` say."""

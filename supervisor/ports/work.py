@@ -77,6 +77,8 @@ class PutBack:
     why: str
     #: the size of the largest group that it may be in
     most: int = 1
+    #: the jobs that may not be in its group
+    meets: frozenset[int] = frozenset()
 
 
 class Judge(Protocol):

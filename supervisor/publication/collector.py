@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from supervisor.adapters.layout import PUBLISHED, Layout
+from supervisor.adapters.recordings.keeping import RecordingsOfAttempts
 from supervisor.errors import DeviceFailed, Hostile, MngrFailed
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
@@ -25,6 +26,7 @@ LOOK_SECONDS = 15.0
 class WorkCollector:
     def __init__(self, agents: Agents, quarantine: Quarantine, layout: Layout) -> None:
         self._agents, self._quarantine, self._layout = agents, quarantine, layout
+        self._recordings = RecordingsOfAttempts(layout)
         self._rescuer = Rescuer(agents, quarantine, layout)
 
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
@@ -80,8 +82,17 @@ class WorkCollector:
                 Path(batch.repo), publication.bundle, attempt.key, base=batch.base, head=publication.meta.head
             )
             head, commits = imported.head, imported.commits
+        await self._keep_recordings(batch, attempt)
         claim, detail = claimed(report, commits)
         return Collection(head, commits, claim, detail)
+
+    async def _keep_recordings(self, batch: Batch, attempt: Attempt) -> None:
+        """Those that its agent's own runs left in its clone, on this machine."""
+        key = attempt.key
+        if attempt.provider != "local" or key.job == INTEGRATOR:
+            return
+        if (clone := self._agents.work_dir(attempt.agent_id)) is not None:
+            await at_length(self._recordings.of_agent, key, batch.job(key.job).test, clone)
 
     async def _check_that_nothing_is_left_out(self, batch: Batch, attempt: Attempt, publication: Publication) -> None:
         """Without commits it counts as no work, and its agent goes with all it has: so that must be true."""

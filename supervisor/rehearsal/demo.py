@@ -54,6 +54,7 @@ MEANINGS = {
     "fixed": "failed before; an agent changed the code, the test or the tutorial, and it passes now",
     "improved": "passed before; an agent strengthened its assertions",
     "clean": "there was nothing to improve",
+    "fixed-by-sibling": "failed at the same place as another test, whose fix does for both",
     "blocked": "the agent reported that it needs something from a person",
     "failed": "the agent gave up, or what it claimed did not hold",
     "timed-out": "not done within its time; what it had was rescued",

@@ -38,6 +38,11 @@ def resolve(settings: Settings, name: str) -> Profile:
         raise Misconfigured(
             f'profile {name} has agent = "command" but no command', hint="set `command` to the argv of the program"
         )
+    if table.hold_siblings and (table.survey != "full" or not table.verify_runs):
+        raise Misconfigured(
+            f"profile {name} has hold_siblings, and only a survey tells which tests fail at the same place",
+            hint='say survey = "full" with verify_runs = 1 or more, or leave out hold_siblings',
+        )
     if "agent_args" not in table.model_fields_set:
         table = table.model_copy(update={"agent_args": kind_of(table.agent).args})
     values = table.model_dump(exclude={"inherits", "integrate_at", "account"}) | {"accounts": named}

@@ -162,6 +162,9 @@ class ProfileTable(Table):
     #: what is run at the base; `full`: all files of the batch, beside the agents; `file`: a file when a claim needs
     #: it; `none`: as little as verdicts need: for a claim that a test was clean, only that test
     survey: Literal["full", "file", "none"] = "full"
+    #: launch a job only after its file was run at the base (`survey = "full"`), and of those that fail at the same
+    #: place of shared code, such as a broken fixture, launch only one: its verified fix is tried on the others
+    hold_siblings: bool = False
     #: the pools in which claims are verified; default: each in the pool where its work was made. `["local"]`: all on
     #: this machine, also what was written elsewhere. Work that was made in none of them is verified in the first
     verify_pools: Words = ()

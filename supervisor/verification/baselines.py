@@ -12,15 +12,17 @@ from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 from anyio import Lock
 
 from supervisor.adapters import packed
 from supervisor.adapters.layout import Layout
+from supervisor.adapters.recordings import keeping as recordings
 from supervisor.model.batch import Batch
 from supervisor.model.node import file_of
-from supervisor.threads import in_thread
+from supervisor.threads import at_length, in_thread
 from supervisor.verification.together.parts import GOING_ON, own, unsound
 from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.reports import Case
@@ -83,6 +85,7 @@ class Baselines:
                     if unsound(ran, left):
                         return ran.cases
                     for file in left:
+                        await self._record(batch, file, ran)
                         part = await in_thread(own, ran, (file,), len(left))
                         await self._remember(batch, file, Baseline(part, setup_seconds=trial.setup_seconds))
             except Unready:
@@ -93,9 +96,17 @@ class Baselines:
         try:
             async with self._trial(batch) as trial:
                 ran = await trial.run(file_of(test), times=tests_in(batch, test))
+                await self._record(batch, test, ran)
                 return Baseline(ran if ran.session else None, ran.why_not, setup_seconds=trial.setup_seconds)
         except Unready as unready:
             return Baseline(None, str(unready), is_unready=True)
+
+    async def _record(self, batch: Batch, test: str, ran: Run) -> None:
+        """The recordings that the file made, which go with the trial."""
+        if ran.recorded:
+            _, survey, file = _key(batch, test)
+            kept = self._layout.recorded_at_base(batch.id, survey, file)
+            await at_length(recordings.copy, Path(ran.recorded), kept, [file])
 
     @asynccontextmanager
     async def _trial(self, batch: Batch) -> AsyncIterator[Place]:

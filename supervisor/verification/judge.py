@@ -6,6 +6,7 @@
               the runs differ from the base's in what no honest work changes ─► refused
               the questions of `evidence`: one has a certain answer ─► refused
               else ─► verified, with what was shown, doubts, and the kinds that the diffs show
+    borrowed  the test runs as often, with the work of a sibling: it passes ─► verified (`borrowing`)
     clean     its file runs once at the base, for all jobs of the file; a test that fails there gets a run of its own
 
 A file's run at the base is that of the survey, if the file was surveyed by then (`surveying`, `baselines`).
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
+from supervisor.adapters.recordings.keeping import RecordingsOfAttempts
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
@@ -28,6 +30,7 @@ from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
+from supervisor.verification import borrowing
 from supervisor.verification.baselines import Baselines
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.inspecting import Objections, Question, objections_to_all
@@ -49,6 +52,7 @@ class ProvingJudge:
         """`pool`: where the trials are; "": on this machine."""
         self._store, self._layout = store, layout
         self._trials = trials
+        self._recordings = RecordingsOfAttempts(layout)
         self._baselines = Baselines(self._trials, layout, pool)
         self._writing = WritingJudge(store, layout, trials) if isinstance(trials, Trials) else None
 
@@ -61,9 +65,11 @@ class ProvingJudge:
             return Verdict(
                 job.brought.claim, joined(job.detail, "not verified"), reason="verification is switched off"
             )
-        if not job.brought.head and job.brought.claim != Outcome.CLEAN:
+        if not job.is_on_trial and not job.brought.head and job.brought.claim != Outcome.CLEAN:
             return Verdict(job.brought.claim, job.detail, reason="there is no work to verify")
         try:
+            if job.is_on_trial:
+                return await self._borrowed(batch, job)
             return await (self._work(batch, job) if job.brought.head else self._clean(batch, job))
         except Unready as unready:
             return rejected(job, "unverified", str(unready))
@@ -71,6 +77,8 @@ class ProvingJudge:
     async def verify_together(
         self, batch: Batch, jobs: Sequence[Job], pool: str = ""
     ) -> Mapping[int, Verdict | PutBack]:
+        if jobs[0].is_on_trial:  # they borrow the same work
+            return await self._borrowed_together(batch, jobs)
         bare = self._store.bare(Path(batch.repo))
         claims, verdicts = [], dict[int, Verdict | PutBack]()
         works = [await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test) for job in jobs]
@@ -116,6 +124,30 @@ class ProvingJudge:
         ]
         return await objections_to_all(questions, environment(home, home, {}))
 
+    # --- the work of a sibling
+
+    async def _borrowed(self, batch: Batch, job: Job) -> Verdict:
+        assert job.borrowed is not None
+        before = await self._baselines.run(batch, job.test)
+        async with self._trials.trial(batch, job.borrowed.head, _name(batch, job)) as trial:
+            verdict = await borrowing.tried(batch, job, trial, before)
+            await surely(self._keep_log, batch, job, trial)
+        return verdict
+
+    async def _borrowed_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
+        """Who does not pass in a run of all goes alone."""
+        first = jobs[0]
+        assert first.borrowed is not None
+        try:
+            before = {job.number: await self._baselines.run(batch, job.test) for job in jobs}
+            async with self._trials.trial(batch, first.borrowed.head, _name(batch, first)) as trial:
+                found = await borrowing.tried_together(batch, jobs, trial, before)
+                for job in jobs:
+                    await surely(self._keep_log, batch, job, trial)
+        except Unready as unready:
+            return {job.number: borrowing.rejected("unverified", str(unready)) for job in jobs}
+        return {n: said if said.verification == "verified" else PutBack(said.reason) for n, said in found.items()}
+
     # --- no work
 
     async def _clean(self, batch: Batch, job: Job) -> Verdict:
@@ -138,10 +170,12 @@ class ProvingJudge:
         return known.run if known is not None else None
 
     def _keep_log(self, batch: Batch, job: Job, trial: Place) -> None:
-        """For a person: what was run, and how each run ended."""
-        folder = self._layout.attempt(AttemptKey(batch.id, job.number, job.attempts))
+        """For a person: what was run, how each run ended, and the recordings of the tests."""
+        key = AttemptKey(batch.id, job.number, job.attempts)
+        folder = self._layout.attempt(key)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "verification.log").write_text(trial.log)
+        self._recordings.of_runs(key, job.test, [run.recorded for run in trial.runs])
 
 
 async def opened_judge(store: GitStore, layout: Layout) -> ProvingJudge:

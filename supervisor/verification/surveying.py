@@ -5,8 +5,10 @@ run here is not run for a claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from supervisor.model.batch import Batch
+from supervisor.model.node import cases_of, file_of
 from supervisor.model.survey import MOST_NAMED, Surveyed
 from supervisor.publication.rules.outcome import clean
 from supervisor.verification.baselines import Baseline, Baselines, tests_in
@@ -58,7 +60,19 @@ def _counted(batch: Batch, file: str, baseline: Baseline, before: Mapping[str, C
         sample=clean(said[0], MOST_SAMPLE) if said else "",
         seconds=baseline.run.seconds if baseline.run is not None else 0.0,
         setup_seconds=baseline.setup_seconds,
+        **(_families(batch, file, cases, red) if batch.profile.hold_siblings else {}),
     )
+
+
+def _families(batch: Batch, file: str, cases: Mapping[str, Case], red: Sequence[str]) -> dict[str, Any]:
+    """The jobs whose tests fail at one place of shared code: all red cases of a job at the same."""
+    families: dict[str, tuple[int, ...]] = {}
+    own = [(number, test) for number, test in enumerate(batch.tests, start=1) if file_of(test) == file]
+    for number, test in own:
+        places = {cases[node].shared for node in cases_of(cases, test).keys() & set(red)}
+        if len(places) == 1 and (place := min(places)):
+            families[place] = (*families.get(place, ()), number)
+    return {"families": families, "shared": sum(cases[node].shared in families for node in red)}
 
 
 def _differ(case: Case, before: Case | None) -> bool:

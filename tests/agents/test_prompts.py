@@ -22,8 +22,10 @@ from supervisor.launch.prompts import code, fenced, render, values_of
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.change import IMPLEMENTATION, TEST_KINDS
+from supervisor.model.job import Job
 from supervisor.model.node import file_of
 from supervisor.model.profile import Profile, Role
+from supervisor.model.siblings import Fix
 from supervisor.publication.rules.outcome import claimed, parse_outcome
 from supervisor.verification.inspecting import write_advice
 from supervisor.verification.trials.reports import Case, Report
@@ -219,6 +221,15 @@ def test_who_goes_on_with_earlier_work_is_told_what_it_is(tmp_path: Path) -> Non
     assert order.files[EARLIER].read_bytes() == b"a patch"
     assert order.provision.index(APPLY) < order.provision.index("make"), "the setup is for the files as they are"
     assert "An earlier agent on this task was interrupted" in order.files[PROMPT].read_text()
+
+
+def test_who_a_siblings_work_did_not_help_is_told_how_its_test_fails_with_it(tmp_path: Path) -> None:
+    batch = Batch("b1", 1, "/repo", "0" * 40, (TEST,), Profile(agent="rehearsal"), 0.0)
+    assert "shares with other tests" not in render("tester", values_of(batch, attempt(), "run"))
+    freed = Job(attempt().key.job, TEST, borrowed=Fix(2, "c0de", why_not="KeyError: `pears`"))
+    said = render("tester", values_of(batch.with_job(freed), attempt(), "run"))
+    assert "The work of `b1.2` is verified" in said
+    assert "for yours it does not suffice: `` KeyError: `pears` ``" in said
 
 
 @pytest.mark.parametrize(

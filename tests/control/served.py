@@ -14,6 +14,7 @@ from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.memory import MemoryAgents
 from supervisor.adapters.memory_journal import MemoryJournal
+from supervisor.adapters.recordings.kept import KeptRecordings
 from supervisor.control.client import Client
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
@@ -240,16 +241,12 @@ async def _served(home: Path, logs: AgentLogs, tasks: TaskGroup, otherwise: str,
         stream=stream,
         logs=logs,
         files=lambda: KeptFiles(Layout(home / "state"), Redactor()),
+        recordings=lambda: KeptRecordings(Layout(home / "state"), Redactor()),
         profile=lambda name: resolve(settings, name),
         reload=reload,
         known=KnownCode(Layout(home / "state")),
         facts={"version": "0", "state_dir": str(home / "state")},
-        invite=lambda author: {
-            "token": "once",
-            "reader_token": "often",
-            "port": 8600,
-            "socket": str(home / "ctl.web"),
-        },
+        invite=lambda author: {"token": "once", "reader_token": "often", "port": 8600, "socket": f"{home}/ctl.web"},
     )
     socket = home / "ctl.sock"
     tasks.start_soon(loop.run)

@@ -13,6 +13,7 @@ from supervisor.adapters.layout import Layout
 from supervisor.adapters.logs.device import AgentLogs
 from supervisor.adapters.logs.panes import Panes
 from supervisor.adapters.memory import MemoryAgents
+from supervisor.adapters.recordings.kept import KeptRecordings
 from supervisor.adapters.sqlite.journal import open_journal
 from supervisor.control.desk import Desk
 from supervisor.control.server import serving
@@ -128,6 +129,7 @@ def _made(settings: Settings, journal: Journal, logs: AgentLogs, world: World | 
         stream=stream,
         logs=logs,
         files=lambda: KeptFiles(layout, Redactor()),
+        recordings=lambda: KeptRecordings(layout, Redactor()),
         profile=lambda name: resolve(settings, name),
         reload=reload,
         invite=dashboard.invite,

@@ -19,7 +19,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.state import State
 from supervisor.model.survey import Survey
 from supervisor.model.usage import NOTHING
-from tests.flow import account_laws
+from tests.flow import account_laws, sibling_laws
 from tests.flow.awaiting import awaited, due_to
 
 #: what says that a launch failed by nobody's fault but the provider's, or because the daemon went down
@@ -94,6 +94,7 @@ def integrators(batch: Batch) -> tuple[Job, ...]:
 _AWAY = (None, Stage.RELEASING)
 _STAGES: dict[JobState, tuple[Stage | None, ...]] = {
     JobState.QUEUED: _AWAY,
+    JobState.HELD: (None,),
     JobState.LAUNCHING: (Stage.LAUNCHING,),
     JobState.RUNNING: (Stage.LIVE,),
     JobState.PARKED: (Stage.LIVE,),
@@ -120,6 +121,8 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
             where = (batch.id, job.number)
             if job.state is JobState.QUEUED:
                 assert job.number in batch.again or ("ready", *where) in under_way, f"{job} is never ready"
+            if job.state is JobState.HELD:
+                sibling_laws.check_held(state, batch, job)
             if job.state is JobState.VERIFYING:
                 key = AttemptKey(*where, job.attempts)
                 is_judged = key in state.verifying.waiting or ("settle", *where) in under_way
@@ -128,6 +131,7 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
                 assert is_judged, f"{job} is never judged"
             if job.state is JobState.COLLECTING and AttemptKey(*where, job.attempts) not in state.attempts:
                 assert ("settle", *where) in under_way, f"{job} is never settled"
+        sibling_laws.check_waiting(batch)
         for number in batch.survey.under_way:
             assert ("base", batch.id, number) in under_way, f"group {number} of the survey of {batch.id} never ends"
         if batch.finished_at is None and batch.is_drained:
@@ -152,6 +156,11 @@ class Lives:
     crashes: int = 0
     failed_launches: int = 0
     over: bool = False
+    holds: int = 0
+
+
+#: a job in one of these is over as soon as it is cancelled
+_WITHOUT_AGENT = (JobState.QUEUED, JobState.HELD, JobState.VERIFYING)
 
 
 class Historian:
@@ -162,6 +171,8 @@ class Historian:
         self.integrations: Counter[str] = Counter()
         self.stragglers: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
+        #: the commits of each job that were verified
+        self.verified: dict[tuple[str, int], set[str]] = defaultdict(set)
 
     def __call__(self, before: State, event: ev.Event) -> None:
         match event:
@@ -198,6 +209,7 @@ class Historian:
         assert pool.busy < pool.slots, "launched above the slots"
         assert not any((before.paused, batch.paused, batch.stop.reason, pool.resting))
         assert batch.window_open
+        assert not batch.awaits_survey(event.job), "launched before it is known whether it has siblings"
         assert canary.has_room(batch), "launched beside the canaries"
         assert rates.has_token(before, pool, new_host=event.new_host, now=event.at), "launched too fast"
         assert not batch.profile.slots or batch.busy < batch.profile.slots
@@ -237,7 +249,15 @@ class Historian:
                 life.over = True
                 _deserved(batch, event, life)
             case ev.JobCancelled():
-                life.over = life.over or batch.job(event.job).state in (JobState.QUEUED, JobState.VERIFYING)
+                life.over = life.over or batch.job(event.job).state in _WITHOUT_AGENT
+            case ev.JobHeld():
+                assert not life.attempts, "held although it had an agent"
+                assert not life.holds, "held twice"
+                life.holds += 1
+            case ev.FixBorrowed():
+                assert event.head in self.verified[event.batch, event.from_job], "tried with what nobody has verified"
+            case ev.WorkVerified(verification="verified"):
+                self.verified[event.batch, event.job].add(batch.job(event.job).brought.head)
             case ev.JobRetried():
                 assert life.over
                 life.over, life.crashes, life.failed_launches = False, 0, 0
@@ -258,8 +278,12 @@ def _is_a_crash(job: Job) -> bool:
 
 def _deserved(batch: Batch, event: ev.JobEnded, life: Lives) -> None:
     """A job is given up only for faults of its own, and only after all the tries it has."""
+    if batch.job(event.job).is_on_trial:
+        assert event.outcome in (Outcome.FIXED_BY_SIBLING, Outcome.CANCELLED)
+        return
     ending = batch.job(event.job).ending
     assert ending is not None
+    assert event.outcome != Outcome.FIXED_BY_SIBLING
     if event.outcome in (Outcome.LOST, Outcome.STALLED) and not batch.is_spent:
         assert life.crashes == batch.profile.retries + 1
     if event.outcome == Outcome.FAILED and ending.how == "unlaunched" and ending.reason != "refused":

@@ -83,6 +83,7 @@ profiles = st.builds(
     breaker_jobs=st.sampled_from([0, 1, 2, 5]),
     canaries=st.sampled_from([0, 1, 3]),
     survey=st.sampled_from(["file", "full"]),
+    hold_siblings=st.booleans(),
 )
 
 

@@ -106,6 +106,25 @@ def test_a_failure_is_tried_again_later() -> None:
     assert (review(world).trouble, review(world).tries) == ("", 0)
 
 
+def test_a_text_that_does_not_say_it_yet_is_tried_again_and_the_branch_is_not() -> None:
+    world = World(local=1)
+    reviewed(world, Verdict.DROPPED, ONE)
+    [first] = world.pending(Revise)
+    at, unsaid = world.now, "GitHub answers 502"
+    ended = ev.RevisionEnded(at, "b", first.number, {ONE: "r1"}, out_there=(ONE,), unsaid=unsaid, retry_at=at + 60)
+    world.answer(first, ended)
+    assert (review(world).due, review(world).out_there, review(world).tries) == ((), (ONE,), 1)
+    assert unsaid in review(world).told[0]
+    world.wait(59)
+    assert world.pending(Revise) == []
+    world.wait(1).restart()
+    [again] = world.pending(Revise)
+    world.answer(again, ev.RevisionEnded(world.now, "b", again.number, out_there=(ONE,)))
+    assert (dict(review(world).taken_out), review(world).told, review(world).tries) == ({ONE: "r1"}, (), 0)
+    world.wait(3600)
+    assert world.pending(Revise) == []
+
+
 def test_a_batch_without_a_branch_is_not_reviewed() -> None:
     request = rq.ReviewCommits("b", replace(BRANCH, name=""), (ONE,), Verdict.DROPPED)
     with pytest.raises(Refused, match="batch b has no branch"):

@@ -7,6 +7,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.effect import Collect, Launch, Verify
 from supervisor.model.job import JobState
 from supervisor.model.profile import Profile
+from supervisor.model.verifying import FIRST_SIZE
 from tests.flow.world import World
 
 
@@ -100,6 +101,20 @@ def test_groups_shrink_when_red_and_grow_while_green() -> None:
     assert groups(world) == [list(range(18, 50))], "twice as large"
     world.fail(Verify)
     assert groups(world) == [list(range(18, 34))], "half of it"
+
+
+def test_who_meets_others_goes_with_those_it_does_not_meet() -> None:
+    world = busy(6, verify_slots=1).do(Verify)
+    assert groups(world) == [[2, 3, 4, 5, 6]]
+    for number, meets in ((2, (3, 4)), (3, (2,)), (5, (6,))):
+        world.happens(ev.WorkPutBack(world.now, *key(number), most=32, meets=meets))
+    [effect] = world.pending(Verify)
+    world.hear(ev.WorkVerified(world.now, *key(4), outcome="fixed"))
+    world.answer(effect, ev.WorkVerified(world.now, *key(6), outcome="fixed"))
+    assert groups(world) == [[2, 5]], "3 meets 2"
+    world.do(Verify)
+    assert groups(world) == [[3]]
+    assert world.state.verifying.size("b") == FIRST_SIZE, "it was not too large"
 
 
 # --- what ends it

@@ -34,6 +34,7 @@ from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from supervisor.model.survey import Surveyed
 from supervisor.observe.why import explain
+from tests.flow.families import surveyed, verified
 
 #: 2025-01-15, a Wednesday, at noon UTC
 NOON = 1736942400.0
@@ -215,7 +216,7 @@ class World:
             case Collect(attempt=attempt):
                 return ev.WorkCollected(self.now, *attempt.key, claim="fixed", head="c0de", commits=1)
             case Verify(keys=keys):
-                return self._last(ev.WorkVerified(self.now, *key, outcome="fixed") for key in keys)
+                return self._last(verified(self.state.batches.get(key.batch), key, self.now) for key in keys)
             case Release(attempt=attempt):
                 return ev.AgentReleased(self.now, *attempt.key, kept=attempt.keep)
             case Integrate(batch=batch, number=number):
@@ -224,7 +225,7 @@ class World:
             case IntegrateSoFar(batch=batch, number=number, jobs=jobs):
                 return ev.PartialEnded(self.now, batch, number, f"supervisor/{batch}", merged=len(jobs))
             case RunAtBase(batch=batch, number=number, files=files):
-                return ev.SurveyEnded(self.now, batch, number, Surveyed(green=len(files), seconds=1.0))
+                return ev.SurveyEnded(self.now, batch, number, surveyed(self.state.batches.get(batch), files))
             case Revise(batch=batch, number=number):
                 due = self.state.reviews[batch].due
                 out, back = ({each.commit: "" for each in due if each.is_back is kind} for kind in (False, True))

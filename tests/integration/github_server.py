@@ -62,6 +62,16 @@ class FakeGitHub:
             self.pulls.append({"number": number, "html_url": url, "head": head, "body": body, "state": state})
             return self.pulls[-1]
 
+    def one(self, number: str, content: dict[str, Any] | None) -> tuple[int, Any]:
+        """A pull request, with another text if it is given one."""
+        found = next((pull for pull in self.pulls if str(pull["number"]) == number), None)
+        if found is None:
+            return 404, {"message": "Not Found"}
+        if content is not None and len(content["body"]) > 65_536:
+            return 422, {"message": "body is too long (maximum is 65536 characters)"}
+        found |= content or {}
+        return 200, found
+
     def answer(self, method: str, target: str, content: dict[str, Any]) -> tuple[int, Any]:
         parts = urlsplit(target)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
@@ -75,6 +85,8 @@ class FakeGitHub:
             return (200, {"name": name}) if name in self.branches else (404, {"message": "Branch not found"})
         if (method, path) == ("GET", "/pulls"):
             return 200, self.listed(query)
+        if method in ("GET", "PATCH") and path.startswith("/pulls/"):
+            return self.one(path.removeprefix("/pulls/"), content if method == "PATCH" else None)
         return self.created(content)
 
     def listed(self, query: dict[str, str]) -> list[dict[str, Any]]:
@@ -100,6 +112,9 @@ class Api(Answering[FakeGitHub]):
 
     def do_POST(self) -> None:
         self.respond("POST", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def do_PATCH(self) -> None:
+        self.respond("PATCH", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def respond(self, method: str, content: dict[str, Any]) -> None:
         self.known.asked.append((method, self.path))

@@ -7,7 +7,9 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from supervisor.integration.review.offer import MOST_BODY, Superseded, body, defused, marked, title
+from supervisor.integration.review.marks import marked
+from supervisor.integration.review.offer import MOST_BODY, Superseded, body, title
+from supervisor.integration.review.quoting import defused
 from supervisor.model.publication import Escalation, Statement
 from tests.observe.night import FIXED, OUTCOMES, REFUSED, Files, a_night
 
@@ -78,7 +80,7 @@ def test_what_agents_say_calls_nobody_and_closes_nothing(words: str) -> None:
     shown.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(body(report)))
     assert shown.tags <= PLAIN
     assert CALLS.findall(shown.text) == []
-    assert (len(shown.comments), shown.lists) == (1, 4)
+    assert (len(shown.comments), shown.lists) == (2, 4)  # our own marks
     assert marked(body(report)) == ("overnight", "b")
 
 

@@ -1,5 +1,6 @@
 """What a host is asked to wait for, run by a real shell, and what is believed of its answer."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,9 +32,9 @@ class Host:
         (self.folder / "agents" / agent / name).touch()
 
     def running(self, *agents: str) -> None:
-        """In panes whose process has a child, as the first one of each machine has."""
+        """In panes whose process has a child, as this one has while it asks."""
         tmux = self.bin / "partial"
-        tmux.write_text("#!/bin/sh\n" + "".join(f"echo {agent} 1 0\n" for agent in agents))
+        tmux.write_text("#!/bin/sh\n" + "".join(f"echo {agent} {os.getpid()} 0\n" for agent in agents))
         tmux.chmod(0o755)
         tmux.rename(self.bin / "tmux")
 

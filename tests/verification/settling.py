@@ -5,7 +5,7 @@ from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
-from supervisor.flow.verifying import next_group, wanted
+from supervisor.flow.verifying import next_group, put_back, wanted
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.job import JobState
 from supervisor.model.state import State
@@ -35,14 +35,12 @@ async def settle(judge: ProvingJudge, made: Generated) -> Settled:
         together = {} if is_alone else await judge.verify_together(made.batch, jobs)
         for key in keys:
             verdict = await judge.verify(made.batch, jobs[0]) if is_alone else together[key.job]
-            state = replace(
-                state, verifying=state.verifying.left(key, is_red=isinstance(verdict, PutBack) and verdict.most > 1)
-            )
             if isinstance(verdict, PutBack):
                 found.put_back[key.job] = verdict.why
-                state = wanted(state, key, verdict.most)
+                state = put_back(state, key, verdict.most, verdict.meets)
             else:
                 found.verdicts[key.job] = verdict
+                state = replace(state, verifying=state.verifying.left(key))
     return found
 
 

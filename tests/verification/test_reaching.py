@@ -79,6 +79,24 @@ async def test_what_is_shown_can_be_read_and_no_more(tmp_path: Path) -> None:
     assert "Read-only file system" in run.why_not, run.why_not
 
 
+@pytest.mark.parametrize(("shown", "elsewhere"), [("a", "b"), ("b", "a")])
+async def test_what_is_named_by_a_link_can_be_read_wherever_the_link_leads(
+    tmp_path: Path, shown: str, elsewhere: str
+) -> None:
+    """The folder that holds the link may be seen before or after what the link leads to."""
+    async with enclosed(tmp_path) as here:
+        words = here.notes / elsewhere / "words"
+        link = here.notes / shown / "link"
+        for each in (words, link):
+            each.parent.mkdir()
+        words.write_text("one\n")
+        link.symlink_to(words)
+        body = f"assert open('{link}').read() == 'one\\n'\nopen('{words}', 'w')"
+        run = await attacked(here, body, sandbox_read=(str(link.parent), str(link)), sandbox_write=())
+
+    assert "Read-only file system" in run.why_not, run.why_not
+
+
 async def test_other_processes_are_not_seen(tmp_path: Path) -> None:
     async with enclosed(tmp_path) as here:
         run = await attacked(

@@ -108,6 +108,35 @@ def edited(job: int, count: int, more: str, *, at_the_end: str = "") -> tuple[in
     return job, f"tests/test_{job}.py", text.replace(checked, f"    assert result == 6\n    {more}\n", 1) + at_the_end
 
 
+async def test_who_meets_others_shares_runs_without_them(tmp_path: Path) -> None:
+    kinds = of_kinds("improved", "improved", "fixed", "improved", "fixed", "improved")
+    made = await generate(tmp_path, kinds, 6, profile=replace(PROFILE, evidence_factor=0))
+    for job, mended in ((1, 3), (2, 3), (4, 5), (6, 5)):
+        path, text = f"tests/test_{job % 6}.py", files_of(kinds, 6, kinds[job - 1])[f"tests/test_{job % 6}.py"]
+        rework(
+            made,
+            job,
+            path,
+            f"{text}    from tool import part_{mended}\n    part_{mended}.f_{mended}(1)\n",
+            made.batch.base,
+        )
+    found = await settle(await judge_of(tmp_path), made)
+    assert found.groups == [(1, 2, 3, 4, 5, 6), (3, 5)]
+    check(made, found)
+
+
+async def test_who_mended_a_file_alike_is_not_kept_apart(tmp_path: Path) -> None:
+    claims = of_kinds("fixed", "fixed", "improved", files=1)
+    made = await generate(tmp_path, claims, 1, profile=replace(PROFILE, evidence_factor=0))
+    mended = files_of(claims, 1)["tool/part_0.py"].replace("number * 2 + 1", "number * 2")
+    for job in (1, 2):
+        rework(made, job, "tool/part_0.py", mended, made.batch.base)
+    made.jobs.pop()
+    found = await settle(await judge_of(tmp_path), made)
+    assert found.groups == [(1, 2)]
+    assert not found.put_back
+
+
 @pytest.mark.parametrize(
     ("leaves", "needs"),
     [

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from .raising import frames_of
 from .telling import connected, leave, safe
 from .watching import codes_of, executed, watcher
 
@@ -119,7 +120,8 @@ class _Reporter:
         error = outcome.excinfo[1] if outcome.excinfo else None
         said = "" if error is None else (type(error).__name__ + ": " + safe(error))
         kind = {"kind": "phase", "node": item.nodeid, "path": _path(item), "when": when}
-        self._tell(raised=_kind(error), message=said, **dict(kind, **more))
+        frames = frames_of(error, codes_of(getattr(item, "obj", None))) if _kind(error) == "failed" else []
+        self._tell(raised=_kind(error), message=said, frames=frames, **dict(kind, **more))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:

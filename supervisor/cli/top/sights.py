@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from supervisor.cli import printing
-from supervisor.cli.looking import claims
+from supervisor.cli.looking import claims, waiting
 
 type Answer = Mapping[str, Any]
 #: the cells of a row, by its id
@@ -50,7 +50,7 @@ def _batch(batch: Answer) -> tuple[str, ...]:
         batch["id"],
         state,
         f"{jobs['done'] + jobs['cancelled']}/{jobs['total']}",
-        jobs["queued"],
+        waiting(jobs),
         batch["at_work"],
         jobs["collecting"] + jobs["verifying"],
         tokens(sum(batch["tokens"].values())),

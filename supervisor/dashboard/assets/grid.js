@@ -7,11 +7,11 @@
     P: ["wait", "full", "!"], B: ["blocked", "full", "-"], X: ["bad", "full", "x"], Y: ["flaky", "full", "~"],
     L: ["bad", "open", "x"], w: ["work", "full", ""], h: ["wait", "open", "~"], l: ["work", "half", ""], v: ["check", "full", "o"],
     c: ["check", "open", "."], F: ["good", "full", "v"], I: ["better", "full", "^"], C: ["good", "open", "."],
-    q: ["idle", "open", ""], K: ["idle", "full", "/"],
+    S: ["good", "half", "v"], q: ["idle", "open", ""], s: ["idle", "half", ""], K: ["idle", "full", "/"],
   };
   // The side of a cell with its gap: the largest with which a stage is not too high. Jobs that wait get less room.
   const PITCHES = [22, 18, 15, 12, 10, 8, 6, 5, 4];
-  const HEIGHTS = { q: 120, K: 70 }, HIGHEST = 170;
+  const HEIGHTS = { qs: 120, K: 70 }, HIGHEST = 170;
   const MOST = 20000;
 
   function mark(context, sign, size) {

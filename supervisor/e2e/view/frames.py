@@ -11,6 +11,7 @@ from supervisor.e2e.view.styled import BOLD, ITALIC, STRIKE, UNDERLINE, Run, Sty
 
 SECONDS_PER_FRAME = 1 / 25
 TEXT_LIMIT = 4 * 1024 * 1024
+MOST_MARKERS = 500
 LARGEST = Size(400, 200)  # the limit for a hostile recording
 
 
@@ -33,7 +34,7 @@ class _Film:
             self.size = size
             self.screen.resize(size)
             self.screen.emulator.dirty.update(range(size.lines))
-        elif event.code in "im":
+        elif event.code in "im" and len(self.markers) < MOST_MARKERS:
             self.markers.append([round(event.time, 3), event.code, event.data[:2000]])
 
     def shoot(self, time: float) -> None:

@@ -100,7 +100,8 @@ def _details(test: TestResult, before: TestResult | None, film: Filmer | None) -
 
 
 def _document(title: str, index: dict[str, Any], details: Iterable[list[dict[str, Any]]]) -> str:
-    script, style, document = (_asset(name) for name in ("view.js", "view.css", "view.html"))
+    script, style = (_asset(f"player.{ending}") + _asset(f"view.{ending}") for ending in ("js", "css"))
+    document = _asset("view.html")
     templates = Environment(autoescape=True, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined)
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
     return templates.from_string(document).render(

@@ -39,6 +39,7 @@ class PullRequest:
     url: str
     branch: str
     body: str = ""
+    is_open: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,13 @@ class GitHub:
     async def open_ones(self) -> list[PullRequest]:
         """The newest first; those from forks are none of ours."""
         return await self._listed({"state": "open", "sort": "created", "direction": "desc", "per_page": MOST_LISTED})
+
+    async def pull_request(self, number: int) -> PullRequest:
+        return _read(await self._asked("GET", f"/pulls/{number}"))
+
+    async def amend(self, number: int, body: str) -> None:
+        """Give it another text. GitHub has no way to say of which text it is a change."""
+        await self._asked("PATCH", f"/pulls/{number}", {"body": body})
 
     async def create(self, draft: Draft) -> PullRequest:
         asked = {"title": draft.title, "body": draft.body, "head": draft.branch, "base": draft.into}
@@ -203,9 +211,8 @@ def _read(told: Any) -> PullRequest:
     if not isinstance(head, dict) or not isinstance(told.get("number"), int):
         raise GitHubFailed("GitHub's answer is no pull request", again=0)
     body = told.get("body")
-    return PullRequest(
-        told["number"], _text(told, "html_url"), _text(head, "ref"), body if isinstance(body, str) else ""
-    )
+    text, is_open = body if isinstance(body, str) else "", told.get("state") == "open"
+    return PullRequest(told["number"], _text(told, "html_url"), _text(head, "ref"), text, is_open)
 
 
 def _text(told: Any, name: str) -> str:

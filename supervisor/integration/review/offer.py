@@ -1,29 +1,25 @@
-"""The words of a pull request: mechanical, from the report; what agents wrote is quoted, short and defused.
+"""The words of a pull request: mechanical, from the report; what agents wrote is quoted, short and defused."""
 
-GitHub obeys what stands in a body: `@name` calls a person, `fixes #1` closes an issue, a picture is fetched, HTML is
-shown. So agents' words are one line of escaped text in which references are broken by an invisible space.
-"""
-
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from supervisor.integration.review import marks
+from supervisor.integration.review.quoting import MOST_WORDS, defused
 from supervisor.integration.rules.messages import unlinked
 from supervisor.observe.report import Escalated, JobReport, Report, Standing
 from supervisor.observe.report_advice import alone
 from supervisor.observe.report_text import number, verified
 
-MOST_BODY = 60_000
+#: GitHub takes 65,536 letters: the rest is for what people add, and for what is dropped in their review
+MOST_BODY = 50_000
 MOST_FIXES, MOST_ESCALATIONS, MOST_OTHERS = 100, 40, 40
 MOST_DOUBTFUL, MOST_DOUBTS = 40, 5
-MOST_WORDS = 300
+MOST_COMMITS = 20
+NEXT = "\n\n"
 #: stands in tables in this order
 AT_WORK = (Standing.PARKED, Standing.WORKING, Standing.WAITING)
 SHOWN = tuple(each for each in Standing if each not in AT_WORK)
-
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
-_MARKER = re.compile(r"<!-- agent-supervisor profile=(\S+) batch=(\S+) -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ def title(report: Report) -> str:
 
 def body(report: Report, supersedes: Superseded | None = None) -> str:
     parts = [
-        f"<!-- agent-supervisor profile={report.batch.profile} batch={report.batch.id} -->\n{_opening(report)}",
+        f"{marks.begin(report.batch.profile, report.batch.id)}\n{_opening(report)}",
         _superseding(supersedes) if supersedes else "",
         _table(("tests", "came out as"), _counts(report)),
         _section("Look at these first", _doubts(report)),
@@ -61,21 +57,7 @@ def body(report: Report, supersedes: Superseded | None = None) -> str:
         _section("About the branch", (f"- {defused(note)}" for note in report.notes)),
         _section("What it took", iter([_cost(report)])),
     ]
-    return _within("\n\n".join(part for part in parts if part))
-
-
-def marked(text: str) -> tuple[str, str] | None:
-    """The profile and the batch of a body that we wrote."""
-    found = _MARKER.match(text)
-    return (found[1], found[2]) if found else None
-
-
-def defused(words: str, most: int = MOST_WORDS) -> str:
-    """One line that says the same and does nothing."""
-    told = " ".join("".join(char if char.isprintable() else " " for char in words).split())
-    told = told if len(told) <= most else told[: most - 1] + "…"
-    told = _MARKUP.sub(r"\\\1", unlinked(told))
-    return told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{_within(NEXT.join(part for part in parts if part))}{NEXT}{marks.END}"
 
 
 # --- parts
@@ -130,7 +112,7 @@ def _row(cells: Sequence[str]) -> str:
 def _doubts(report: Report) -> Iterator[str]:
     """What no machine could decide."""
     for job in report.doubtful[:MOST_DOUBTFUL]:
-        where = f" ({', '.join(sha[:12] for sha in job.merged[:3])})" if job.merged else ", not on the branch"
+        where = f" ({_commits(job)})" if job.merged else ", not on the branch"
         said = "; ".join(defused(doubt) for doubt in job.doubts[:MOST_DOUBTS])
         more = f"; and {len(job.doubts) - MOST_DOUBTS} more" if len(job.doubts) > MOST_DOUBTS else ""
         yield f"1. {_code(job.test)}{where}: {said}{more}"
@@ -160,10 +142,16 @@ def _fixes(report: Report) -> Iterator[str]:
         )
 
     for job in sorted(merged, key=rank)[:MOST_FIXES]:
-        commits = ", ".join(sha[:12] for sha in job.merged[:3])
         seen = f" ({defused(checked)})" if (checked := verified(job)) else ""
-        yield f"1. {_code(job.test)} {job.standing}: {defused(job.summary or job.detail)}{seen} {commits}".rstrip()
+        said = f"{defused(job.summary or job.detail)}{seen} {_commits(job)}".rstrip()
+        yield f"1. {_code(job.test)} {job.standing}: {said}"
     yield from _rest(len(merged), MOST_FIXES)
+
+
+def _commits(job: JobReport) -> str:
+    """As `marks` finds them again."""
+    named = ", ".join(sha[:12] for sha in job.merged[:MOST_COMMITS])
+    return f"{named} and {len(job.merged) - MOST_COMMITS} more" if len(job.merged) > MOST_COMMITS else named
 
 
 def _others(report: Report) -> Iterator[str]:
@@ -196,5 +184,5 @@ def _within(text: str) -> str:
     """Cut between lines, so that no escape is cut in two."""
     if len(text) <= MOST_BODY:
         return text
-    kept = text[: MOST_BODY - 40].rpartition("\n")[0]
+    kept = text[: MOST_BODY - 80].rpartition("\n")[0]
     return f"{kept}\n\n… and more: see the report."

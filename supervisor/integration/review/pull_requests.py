@@ -19,7 +19,7 @@ from immutables import Map
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.errors import GitFailed, Misconfigured, SupervisorError
-from supervisor.integration.review import offer
+from supervisor.integration.review import marks, offer
 from supervisor.integration.review.github import Draft, GitHub, GitHubFailed, PullRequest
 from supervisor.integration.review.pushing import Remote, empty_commit, push, remote_of
 from supervisor.model.batch import Batch
@@ -184,7 +184,7 @@ def _unlanded(batch: Batch) -> str:
 def _superseded(found: list[PullRequest], batch: Batch) -> offer.Superseded | None:
     """The newest of the same profile: of this batch it is a partial one, for this branch has none."""
     for each in found:
-        if (known := offer.marked(each.body)) is not None and each.branch.startswith(LANDED):
+        if (known := marks.marked(each.body)) is not None and each.branch.startswith(LANDED):
             profile, of_batch = known
             if profile == batch.profile.name:
                 return offer.Superseded(each.number, of_batch == batch.id)

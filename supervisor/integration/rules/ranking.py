@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from supervisor.integration.rules.ledger import ChangeRow
+from supervisor.integration.rules.siblings import helped
 from supervisor.integration.rules.work import Evidence, Unit, Work, brought
 from supervisor.model.batch import Batch
 from supervisor.model.change import IMPLEMENTATION, Change
@@ -61,14 +62,15 @@ def proves(batch: Batch) -> bool:
 def must_pass(batch: Batch, rows: Iterable[ChangeRow]) -> tuple[str, ...]:
     """The tests that passed verification and so must pass on the branch; empty if verification is off.
 
-    They are those that needed no work, and those whose work is on the branch."""
+    They are those that needed no work, those whose work is on the branch, and those that need a sibling's that is."""
     if not proves(batch):
         return ()
     there = {row.change.job for row in rows if row.fate in (Fate.MERGED, Fate.DUPLICATE)}
-    proved = (
+    proved = [
         job for job in batch.touched.values() if job.verdict.verification == "verified" and job.outcome in SUCCESSES
-    )
-    tests = [(job.number, job.test) for job in proved if not job.brought.head or job.number in there]
+    ]
+    proved = [*(job for job in proved if not job.brought.head or job.number in there), *helped(batch, there)]
+    tests = [(job.number, job.test) for job in proved]
     return tuple(test for _, test in sorted(tests))
 
 

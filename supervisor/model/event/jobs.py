@@ -35,6 +35,35 @@ class JobReady(JobEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class JobHeld(JobEvent):
+    """It gets no agent for now: its test fails at the base at the same place as that of a sibling, which has one."""
+
+    #: the sibling
+    first: int
+    #: the place in shared code, and the error
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FixBorrowed(JobEvent):
+    """The work of a sibling is verified: the job's test will be run with it, without an agent."""
+
+    #: the sibling, its last commit, and the pool in which it was made
+    from_job: int
+    head: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFreed(JobEvent):
+    """A job that was held gets an agent: the sibling came to nothing, or its work does not suffice."""
+
+    why: str
+    #: how its test fails with that work; "": it was not tried
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnded(JobEvent):
     """The job is over; `outcome` says how."""
 

@@ -54,3 +54,8 @@ class RevisionEnded(ReviewEvent):
     problems: Mapping[str, str] = field(default_factory=dict)
     #: about the branch
     notes: tuple[str, ...] = ()
+    #: all commits that the branch of the pull request does not have any more
+    out_there: tuple[str, ...] = ()
+    #: why the text of the pull request does not say that yet, and when it is tried again
+    unsaid: str = ""
+    retry_at: float = 0.0

@@ -73,6 +73,8 @@ class WorkPutBack(AttemptEvent):
     #: the size of the largest group that it may be in
     most: int = 1
     detail: str = ""
+    #: the jobs that may not be in its group: its test notices their work, or theirs notices its work
+    meets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

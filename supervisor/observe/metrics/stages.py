@@ -22,6 +22,8 @@ class Stage(StrEnum):
 _BEGINS: Mapping[type[ev.Event], Stage | None] = {
     ev.JobRequeued: Stage.QUEUED,
     ev.JobRetried: Stage.QUEUED,
+    ev.JobFreed: Stage.QUEUED,
+    ev.FixBorrowed: Stage.VERIFYING,
     ev.LaunchStarted: Stage.LAUNCHING,
     ev.LaunchSucceeded: Stage.WORKING,
     ev.WorkPublished: Stage.COLLECTING,

@@ -30,6 +30,8 @@ class Cause(StrEnum):
     LAUNCH_RATE = "launch-rate"
     OTHERS_FIRST = "others-first"
     BACK_OFF = "back-off"
+    SURVEY_FIRST = "survey-first"
+    SIBLING = "sibling"
     NEXT = "next"
     # what an agent is at
     LAUNCHING = "launching"

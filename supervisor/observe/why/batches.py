@@ -1,11 +1,12 @@
 """Why a batch is where it is: one function for each state of its table, `batches.TRANSITIONS`."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 from supervisor.model.attempt import Stage
 from supervisor.model.batch import Batch, BatchState
 from supervisor.model.job import AT_WORK, Job, JobState
-from supervisor.observe.why import jobs, waiting
+from supervisor.observe.why import jobs, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, by, count, have, quoted, sentence
 
@@ -37,14 +38,15 @@ def _open(scene: Scene, batch: Batch) -> Iterator[Reason]:
 
 
 def _queued(scene: Scene, batch: Batch) -> Iterator[Reason]:
+    yield from islice(siblings.of_batch(batch), MOST_NAMED)
     if not batch.count(JobState.QUEUED):
         yield from waiting.held(scene, batch)
         return
-    if batch.next_waiting is not None:
+    if batch.next_queued is not None:
         blockers = list(waiting.blockers(scene, batch))
         yield from blockers
         if not blockers:
-            yield Reason(Cause.NEXT, f"A slot is free: {batch.job_id(batch.next_waiting)} is launched in its turn.")
+            yield Reason(Cause.NEXT, f"A slot is free: {batch.job_id(batch.next_queued)} is launched in its turn.")
         return
     yield from waiting.held(scene, batch)
     due = [at for job in batch.begun() if (at := scene.due("ready", batch.id, job.number)) is not None]

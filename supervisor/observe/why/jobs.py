@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from supervisor.flow.governor import sleeping, waking
-from supervisor.flow.verifying import busy_of, place_of, slots_of
+from supervisor.flow.siblings import first_of
+from supervisor.flow.verifying import busy_of, court_of, slots_of
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
-from supervisor.observe.why import endings, waiting
+from supervisor.observe.why import endings, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, count, quoted, sentence
 
@@ -30,6 +31,7 @@ def _where(scene: Scene, batch: Batch, job: Job) -> str:
         JobState.QUEUED: f"waits for a slot, {waiting.place(scene, batch, job.number)}"
         if job.state is JobState.QUEUED and _is_ready(scene, batch, job)
         else "is queued again",
+        JobState.HELD: f"is held for a sibling, {batch.job_id(first_of(batch, job.number))}",
         JobState.LAUNCHING: f"is being launched{attempt}",
         JobState.RUNNING: f"is at work{attempt}",
         JobState.PARKED: f"waits for a person{attempt}",
@@ -249,15 +251,16 @@ def _verifying(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         others = len(found.groups[first].left) - 1
         beside = f"together with {count(others, 'other claim')}" if others else "by itself"
         text = f"Its claim is run again in clean checkouts, {beside}."
-        yield Reason(Cause.VERIFYING, text, "It is over when the runs have settled whether the claim is true.")
+        change = "It is over when the runs have settled whether the claim is true."
+        yield siblings.tried(batch, job, beside) if job.is_on_trial else Reason(Cause.VERIFYING, text, change)
     else:
         yield _unverified(scene, batch, key)
 
 
 def _unverified(scene: Scene, batch: Batch, key: AttemptKey) -> Reason:
-    found, place = scene.state.verifying, _place(scene, key)
+    found, place = scene.state.verifying, court_of(scene.state, key)
     slots, busy = slots_of(scene.state, place), busy_of(scene.state, place)
-    rivals = [other for other in found.waiting if _place(scene, other) == place]
+    rivals = [other for other in found.waiting if court_of(scene.state, other) == place]
     before = sum(_goes_first(scene, batch, other, key) for other in rivals)
     alone = found.waiting.get(key) == 1 and batch.profile.verify_group > 1
     again = " Runs with others could not settle it, so it is verified by itself." if alone and busy else ""
@@ -266,11 +269,6 @@ def _unverified(scene: Scene, batch: Batch, key: AttemptKey) -> Reason:
     first = f"{count(before, 'claim')} before it" if before else "no claim before it"
     text = f"It waits for {which} ({busy} of {slots} in use), with {first}."
     return Reason(Cause.VERIFY_SLOTS, text + again, "More `verify_slots` in the configuration verify more at once.")
-
-
-def _place(scene: Scene, key: AttemptKey) -> str:
-    batch = scene.state.batches[key.batch]
-    return place_of(scene.state.pools, batch.profile, batch.job(key.job).pool)
 
 
 def _goes_first(scene: Scene, batch: Batch, other: AttemptKey, key: AttemptKey) -> bool:
@@ -286,6 +284,7 @@ def _verdict(job: Job) -> str:
 
 _STATES: Mapping[JobState, Callable[[Scene, Batch, Job], Iterator[Reason]]] = {
     JobState.QUEUED: _queued,
+    JobState.HELD: siblings.held,
     JobState.LAUNCHING: _launching,
     JobState.RUNNING: _running,
     JobState.PARKED: _parked,

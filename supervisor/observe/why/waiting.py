@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from supervisor.flow import breaker, canary, policy, rates, surveying
 from supervisor.flow.governor import accounts
 from supervisor.model.batch import Batch
+from supervisor.model.node import file_of
 from supervisor.model.pausing import Pausing
 from supervisor.model.pool import Pool
 from supervisor.model.state import State
@@ -20,6 +21,7 @@ from supervisor.observe.why.scene import Scene, because, by, count, quoted, sent
 def blockers(scene: Scene, batch: Batch) -> Iterator[Reason]:
     """None: it is only a question of order."""
     yield from held(scene, batch)
+    yield from unsurveyed(batch)
     if 0 < batch.profile.slots <= batch.busy:
         yield Reason(
             Cause.BATCH_SLOTS,
@@ -54,6 +56,15 @@ def held(scene: Scene, batch: Batch) -> Iterator[Reason]:
         opens = scene.due("window", batch.id)
         change = f"It opens at {scene.until(opens)}." if opens is not None else ""
         yield Reason(Cause.WINDOW, f"Jobs of its batch start only in the window {window}, which is closed.", change)
+
+
+def unsurveyed(batch: Batch) -> Iterator[Reason]:
+    """It is to be known first which tests fail at one place."""
+    if batch.next_waiting is None and (number := batch.next_queued) is not None:
+        name, file = batch.job_id(number), file_of(batch.job(number).test)
+        text = f"Jobs of its batch are launched after their files were run at the base; next is {file} of {name}."
+        change = "That tells who fails at one place of shared code, and gets one agent together (`hold_siblings`)."
+        yield Reason(Cause.SURVEY_FIRST, sentence(text), change)
 
 
 def _when(scene: Scene, pausing: Pausing | None) -> str:

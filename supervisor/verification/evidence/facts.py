@@ -38,15 +38,15 @@ def _origins(before: Mapping[str, Case], after: Mapping[str, Case]) -> Iterator[
     """Whether what is called a test is the function that stands there, where it was so."""
     for node, case in after.items():
         was = before.get(node) or next(iter(cases_of(before, function_of(node)).values()), None)
-        if not case.origin or (was is not None and not _is_its_own(node, was)):
+        if not case.origin or (was is not None and not is_its_own(node, was)):
             continue
-        if was is not None and not _is_its_own(node, case):
+        if was is not None and not is_its_own(node, case):
             what = f"{case.name} of {case.origin}" if case.name else case.origin
             yield f"origin: what runs as {function_of(node)} is {what}"
             return
 
 
-def _is_its_own(node: str, case: Case) -> bool:
+def is_its_own(node: str, case: Case) -> bool:
     path, *names = function_of(node).split("::")
     return case.origin == path and case.name.rpartition(".")[2] in (names[-1:] or [""])
 

@@ -7,7 +7,8 @@
     hear       each claim has its hearing, with a share of the runs
 
 A claim is settled if its hearing verifies it and leaves nothing in doubt. All others are put back: alone, where their
-own runs were red or doubtful, and in half as large a group where a run settled nothing for anybody.
+own runs were red or doubtful; in half as large a group where a run settled nothing for anybody; in a group without
+those whom they meet.
 """
 
 import secrets
@@ -86,7 +87,8 @@ class CommonRuns:
             tree = await in_thread(Tree, self._bare, self._batch.base, composed, claims, notes)
             missing, entangled = tree.missing(), tree.entangled()
             self._put_back(_of(claims, missing), PutBack(CONFLICTS, len(claims)))
-            self._put_back(_of(claims, entangled), PutBack(MEETS))
+            for each in _of(claims, entangled):
+                self._put_back([each], PutBack(MEETS, self._batch.profile.verify_group, tree.meets(each.job.number)))
             broken = watched.report.unread_files
             unread = {each.job.number for each in claims if file_of(each.job.test) in broken}
             self._put_back(_of(claims, unread), PutBack("its file can't be collected"))

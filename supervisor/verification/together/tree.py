@@ -36,7 +36,8 @@ class Tree:
         self.sha, self._base, self._bare = composed.sha, base, bare
         self._left_out, self._notes = composed.left_out, notes
         tests = self._tests = {each.job.number: each.job.test for each in claims}
-        self._changes = {each.job.number: self._change(each) for each in claims}
+        self._then = {each.job.number: self._brought(each) for each in claims}
+        self._changes = {claim: self._change(then) for claim, then in self._then.items()}
         self._noticed = {
             claim: {other for other in tests if other != claim and self._notices(claim, other)} for claim in tests
         }
@@ -80,16 +81,31 @@ class Tree:
                 counts[other] = counts.get(other, 0) + 1
         return counts
 
+    def meets(self, claim: int) -> frozenset[int]:
+        """Whose work its test notices, and whose tests notice its work."""
+        return frozenset(
+            self._noticed[claim] | {other for other, noticed in self._noticed.items() if claim in noticed}
+        )
+
     def _notices(self, claim: int, other: int) -> bool:
-        """By its test, or by the rest of its file, the other's own test left out."""
+        """By its test, or by the rest of its file, the other's own test left out. Of a file that both made alike,
+        there is nothing to notice: the claim alone would have it, too."""
         file = cases_of(self._notes, file_of(self._tests[claim])).keys()
         rest = file - cases_of(self._notes, self._tests[other]).keys()
-        return notices(reached_by(self._notes, (self._tests[claim], *sorted(rest))), self._changes[other])
+        own = self._then[claim]
+        change = {path: each for path, each in self._changes[other].items() if not self._is_alike(own, other, path)}
+        return notices(reached_by(self._notes, (self._tests[claim], *sorted(rest))), change)
 
-    def _change(self, claim: Claimed) -> dict[str, Touch]:
-        """Where it stands in the tree. Of a file that others change, too, some lines are theirs."""
+    def _is_alike(self, own: Contents, other: int, path: str) -> bool:
+        return path in own and own[path] == self._then[other][path]
+
+    def _brought(self, claim: Claimed) -> Contents:
+        """The files that it changes, as it brought them."""
         left_out = self._left_out.get(claim.job.number, frozenset())
         own = [file.path for file in claim.work.files if file.path not in left_out]
-        before, now = contents(self._bare, self._base, own), self.now(own)
-        then = contents(self._bare, claim.job.brought.head, own)
-        return {path: moved(touch(path, before[path], then[path]), then[path], now[path]) for path in own}
+        return contents(self._bare, claim.job.brought.head, own)
+
+    def _change(self, then: Contents) -> dict[str, Touch]:
+        """Where it stands in the tree. Of a file that others change, too, some lines are theirs."""
+        before, now = contents(self._bare, self._base, then), self.now(then)
+        return {path: moved(touch(path, before[path], then[path]), then[path], now[path]) for path in then}

@@ -8,7 +8,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,10 @@ class Traced:
     @property
     def read(self) -> frozenset[str]:
         return self.opened | self.loaded | self.run | self.moved
+
+    def beside(self, before: Path) -> "Traced":
+        """The checkout as it was. Blocking."""
+        return replace(self, there=frozenset(each for each in self.read if os.path.lexists(before / each)))
 
 
 NOTHING = Traced(lacks="no files were noted")

@@ -14,6 +14,7 @@ import msgspec
 
 from supervisor.model.node import file_of
 from supervisor.publication.rules.outcome import clean
+from supervisor.verification.rules.causes import cause_of
 
 type Result = Literal["passed", "skipped", "failed"]
 type Ran = Literal["returned", "raised", "never", "unknown"]
@@ -21,6 +22,7 @@ type Ran = Literal["returned", "raised", "never", "unknown"]
 MAX_CASES = 50_000
 MAX_MESSAGE = 300
 UNENDED = "it was not run to its end"
+MISSING_FIXTURE = "FixtureLookupError"
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -43,6 +45,8 @@ class Record(msgspec.Struct, frozen=True):
     name: str = ""
     ran: Ran = "unknown"
     wrapped: bool = False
+    #: of the exception that ended the phase: file, line, function, and whether that is the test itself
+    frames: list[tuple[str, int, str, bool]] = []
     rootdir: str = ""
     inipath: str = ""
     args: list[str] = []
@@ -79,6 +83,8 @@ class Case:
     ran: Ran = "unknown"
     #: what it took, its setup and teardown included, as pytest says
     seconds: float = field(default=0.0, compare=False)
+    #: where it failed in code that it shares with other tests, and why: `tests/conftest.py:12 in shop: OSError: …`
+    shared: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +204,21 @@ class _Reading:
         call = phases.get("call")
         result, message = self._result(phases, reports)
         seconds = sum(max(0, each.milliseconds) for each in reports) / 1000
+        shared = self._shared(phases) if result == "failed" else ""
         if call is None:
-            return Case(result, message, seconds=seconds)
-        return Case(result, message, self._place(call.origin), call.line, call.name, call.ran, seconds)
+            return Case(result, message, seconds=seconds, shared=shared)
+        return Case(result, message, self._place(call.origin), call.line, call.name, call.ran, seconds, shared)
+
+    def _shared(self, phases: Mapping[str, Record]) -> str:
+        """The innermost frame in the repository, unless it is the test's own. A fixture that is missing has none."""
+        failed = next((each for each in phases.values() if each.raised == "failed"), None)
+        if failed is None or failed.message.startswith(MISSING_FIXTURE):
+            return ""
+        own = [(place, *rest) for file, *rest in failed.frames if not (place := self._place(file)).startswith("/")]
+        if not own or own[-1][-1]:
+            return ""
+        file, line, function, _ = own[-1]
+        return clean(f"{file}:{line} in {function}: {cause_of(clean(failed.message))}")[:MAX_MESSAGE]
 
     def _result(self, phases: Mapping[str, Record], reports: list[Record]) -> tuple[Result, str]:
         if failed := next((each for each in reports if each.outcome == "failed"), None):

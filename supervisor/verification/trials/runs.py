@@ -36,8 +36,12 @@ class Instruments:
 
     @property
     def are_none(self) -> bool:
-        is_plain = not self.plugins and not self.env and not self.args and not self.is_elsewhere
-        return is_plain and not self.changes_files
+        return self.shows_the_work and not self.args
+
+    @property
+    def shows_the_work(self) -> bool:
+        """Whether what such a run does is what the work does: nothing is changed, nobody watches."""
+        return not self.plugins and not self.env and not self.is_elsewhere and not self.changes_files
 
     @property
     def changes_files(self) -> bool:
@@ -75,6 +79,8 @@ class Run:
     #: why its walls ended it, and what it did not get because of them, in sentences
     stopped: str = ""
     missed: str = ""
+    #: where the recordings that its tests made are, until the trial ends; "": there are none
+    recorded: str = ""
 
     @property
     def cases(self) -> Mapping[str, Case]:

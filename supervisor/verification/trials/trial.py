@@ -20,12 +20,13 @@ from anyio import Lock
 
 from supervisor.adapters.git.checkouts import copy_tree, discard
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.recordings.keeping import keep_those_of
 from supervisor.model.batch import Batch
 from supervisor.threads import at_length, in_thread
 from supervisor.verification.setups.inputs import surroundings
 from supervisor.verification.setups.kept import free_site, kept_at, prune
 from supervisor.verification.setups.preparation import Preparation
-from supervisor.verification.tracing.traced import Trace, Traced
+from supervisor.verification.tracing.traced import Trace
 from supervisor.verification.trials.asking import (
     GRACE_SECONDS,
     MARKER,
@@ -94,16 +95,19 @@ class Trial:
             report = await in_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
             if ended.traced is not None:
-                ended = replace(ended, traced=await in_thread(self._beside_what_was_there, ended.traced))
+                before = self.places.checkout_in(self.prepared)
+                ended = replace(ended, traced=await in_thread(ended.traced.beside, before))
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
-        met = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met)}
-        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **met))
+            recorded = await at_length(self._recorded, nodes) if instruments.shows_the_work else ""
+        more = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met), "recorded": recorded}
+        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **more))
         return self.runs[-1]
 
-    def _beside_what_was_there(self, traced: Traced) -> Traced:
-        before = self.prepared / self.places.checkout.relative_to(self.places.home)
-        return replace(traced, there=frozenset(each for each in traced.read if os.path.lexists(before / each)))
+    def _recorded(self, nodes: tuple[str, ...]) -> str:
+        """Out of its checkout, which goes with the run, to a place that no run can have laid out. Blocking."""
+        folder, before = self.folder / f"recorded-{os.urandom(6).hex()}", self.places.checkout_in(self.prepared)
+        return str(folder) if keep_those_of(self.places.checkout, nodes, folder, before=before) else ""
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
@@ -151,7 +155,7 @@ class Trial:
             raise Unready(setup_failed(profile, done))
 
     async def head_of(self, path: str) -> bytes:
-        return await in_thread(head_of, self.prepared / self.places.checkout.relative_to(self.places.home) / path)
+        return await in_thread(head_of, self.places.checkout_in(self.prepared) / path)
 
     async def give(self, place: Path) -> None:
         """To who runs inside of the walls."""

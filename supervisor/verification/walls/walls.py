@@ -25,6 +25,8 @@ NOBODY = 65534
 #: no route leads there, so that who looks up a name hears at once that there is no network
 _NO_NAMES = "nameserver 192.0.2.1\n"
 _RESOLVER = Path("/etc/resolv.conf")
+#: those that stand at a place of the host's
+_PLACED = ("readable", "writable", "hidden", "closed", "tmpfs")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
@@ -89,7 +91,7 @@ class Walls:
         mounts += [("writable", str(self.temporary), each, "") for each in ("/tmp", "/var/tmp")]
         mounts += [("writable", str(each.resolve()), str(each), "") for each in self.writable if _is_there(each)]
         mounts += [("writable", str(each.resolve()), str(seen), "") for each, seen in self.moved]
-        return {mount[2]: mount for mount in (*mounts, *self.also)}
+        return _where_links_lead({mount[2]: mount for mount in (*mounts, *self.also)})
 
     def _runtime(self) -> Iterator[Mount]:
         user, shared = outer_user(), self.limits.memory_here // 2
@@ -169,6 +171,19 @@ def _resolver(network: bool) -> Iterator[Mount]:
         yield "text", _NO_NAMES, str(real), ""
     elif real.exists():
         yield "readable", str(real), str(real), ""
+
+
+def _where_links_lead(mounts: dict[str, Mount]) -> dict[str, Mount]:
+    """What is named by a link, in a folder that is seen as it is on the host, is mounted where the link leads:
+    nothing can be mounted on a link, and what it leads to may not be there yet."""
+    led: dict[str, Mount] = {}
+    for place, mount in mounts.items():
+        kind, source, _, options = mount
+        around = next((mounts[each] for each in map(str, Path(place).parents) if each in mounts), None)
+        is_seen = around is not None and around[0] == "readable" and around[1] == around[2]
+        real = str(Path(place).resolve()) if is_seen and kind in _PLACED else place
+        led[real] = (kind, source, real, options)
+    return led
 
 
 def _needed(mounts: dict[str, Mount]) -> list[Mount]:

@@ -23,6 +23,7 @@ POOLS = {C.POOL_GONE, C.POOL_CLOSED, C.POOL_RESTS, C.POOL_FULL, C.POOL_LINGERS, 
 #: the causes of which at least one is named for a job in this state
 OF_JOBS: dict[JobState, set[Cause]] = {
     JobState.QUEUED: {C.BACK_OFF, C.NEXT, *HOLDS, *POOLS},
+    JobState.HELD: {C.SIBLING},
     JobState.LAUNCHING: {C.LAUNCHING},
     JobState.RUNNING: {C.WORKING},
     JobState.PARKED: {C.PARKED},

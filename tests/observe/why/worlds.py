@@ -6,7 +6,7 @@ from supervisor.flow import batches
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import BatchState
-from supervisor.model.effect import Collect, Integrate, Launch, Release, Verify
+from supervisor.model.effect import Collect, Integrate, Launch, Release, RunAtBase, Verify
 from supervisor.model.job import JobState
 from supervisor.model.profile import Profile
 from tests.flow.test_judgement import judged
@@ -21,6 +21,22 @@ def queued() -> World:
 
 def backing_off() -> World:
     return World(local=1).submit(tests=1).fail(Launch, "garbage").do(Release)
+
+
+def sibling() -> World:
+    """Its sibling, b.2, goes first: this one was cancelled and retried."""
+    world = World(local=0).submit(tests=2, profile=Profile(survey="full", hold_siblings=True))
+    return world.do(RunAtBase).cancel(1).retry(1)
+
+
+def held() -> World:
+    world = sibling()
+    return world.happens(ev.JobHeld(world.now, "b", 1, first=2, place="tests/conftest.py:4 in shop"))
+
+
+def on_trial() -> World:
+    world = held()
+    return world.happens(ev.FixBorrowed(world.now, "b", 1, from_job=2, head="c0de"))
 
 
 def launching() -> World:
@@ -71,12 +87,13 @@ def cancelled() -> World:
 
 #: worlds in which the job b.1 is in this state, in all the ways that matter
 JOBS: Mapping[JobState, tuple[Made, ...]] = {
-    JobState.QUEUED: (queued, backing_off),
+    JobState.QUEUED: (queued, backing_off, sibling),
+    JobState.HELD: (held,),
     JobState.LAUNCHING: (launching,),
     JobState.RUNNING: (running, quiet),
     JobState.PARKED: (parked,),
     JobState.COLLECTING: (published, vanished, rescued),
-    JobState.VERIFYING: (to_verify, verifying),
+    JobState.VERIFYING: (to_verify, verifying, on_trial),
     JobState.DONE: (done,),
     JobState.CANCELLED: (cancelled,),
 }
@@ -103,6 +120,9 @@ HAPPENS: Mapping[type[ev.Event], Callable[[float], ev.Event]] = {
     ev.JobParked: lambda at: ev.JobParked(at, *ONE, question="May I?"),
     ev.JobUnparked: lambda at: ev.JobUnparked(at, *ONE),
     ev.JobCancelled: lambda at: ev.JobCancelled(at, "b", 1, author="ann"),
+    ev.JobHeld: lambda at: ev.JobHeld(at, "b", 1, first=2, place="tests/conftest.py:4 in shop"),
+    ev.FixBorrowed: lambda at: ev.FixBorrowed(at, "b", 1, from_job=2, head="c0de"),
+    ev.JobFreed: lambda at: ev.JobFreed(at, "b", 1, why="the work of b.2 does not suffice"),
     ev.JobReady: lambda at: ev.JobReady(at, "b", 1),
     ev.CollectStarted: lambda at: ev.CollectStarted(at, *ONE),
     ev.CollectFailed: lambda at: ev.CollectFailed(at, *ONE, detail="connection refused", retry_at=at + 10),
