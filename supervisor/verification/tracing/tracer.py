@@ -24,7 +24,6 @@ import select
 import struct
 import sys
 import time
-from contextlib import suppress
 
 if __name__ != "__main__":
     from typing import Any
@@ -278,8 +277,10 @@ def _follows(name: str, does: str, flags: int) -> bool:
 
 def _wake_at_once(listener: int) -> None:
     """Where the kernel can."""
-    with suppress(OSError):
+    try:
         fcntl.ioctl(listener, _SET_FLAGS, _WAKES_AT_ONCE)
+    except OSError:
+        return
 
 
 def _has_ended(listener: int) -> bool:
