@@ -21,6 +21,7 @@ BENCHMARKS = (
     ("e2e.run beside subprocess.run", "e2e_run"),
     ("100 streams through the gate, beside straight to their model", "gate"),
     ("a run in walls, beside one without", "walls"),
+    ("a run whose files are noted, beside one without", "tracing"),
     ("the dashboard in Chromium: 10,000 jobs, 300 agents", "dashboard"),
 )
 

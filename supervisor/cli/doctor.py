@@ -20,6 +20,7 @@ import typer
 from supervisor.cli import printing, session
 from supervisor.cli.doctor_agents import agents
 from supervisor.cli.doctor_gate import gate
+from supervisor.cli.doctor_selector import selector
 from supervisor.cli.doctor_traces import traces
 from supervisor.cli.doctor_walls import agent_walls
 from supervisor.cli.findings import TOOL_SECONDS, Finding, Judged, said_by, setups_kept
@@ -230,6 +231,7 @@ _LOOKS: tuple[Callable[[session.Session, Judged], Iterator[Finding]], ...] = (
     _tools,
     _walls,
     agent_walls,
+    selector,
     _state_dir,
     lambda here, judged: setups_kept(judged),
     _daemon,

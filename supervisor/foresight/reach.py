@@ -27,6 +27,9 @@ SETTINGS = (
     "conftest.py",
     "requirements*.txt",
     "*.lock",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "go.sum",
 )
 
 
@@ -39,6 +42,10 @@ class Code(Protocol):
 
     def file(self, path: str) -> str:
         """The digest of a file; ABSENT: there is none."""
+        ...
+
+    def look(self, path: str) -> str:
+        """What is seen of a path without opening it: what is there, and how large; ABSENT: nothing is."""
         ...
 
     @property
@@ -62,6 +69,8 @@ class Reached:
     files: Mapping[str, str] = field(default_factory=dict)
     #: digests of the names in folders that were listed
     listed: Mapping[str, str] = field(default_factory=dict)
+    #: what was seen of files and folders that were looked for, and not read
+    asked: Mapping[str, str] = field(default_factory=dict)
     #: modules that were looked for
     imported: tuple[str, ...] = ()
     #: by tutorial, the digests of the blocks that the test cites
@@ -91,6 +100,9 @@ def _differing(reached: Reached, now: Code) -> str:
                 return f"{path}::{name}" if name != MODULE else path
     for path, digest in reached.files.items():
         if now.file(path) != digest:
+            return path
+    for path, seen in reached.asked.items():
+        if now.look(path) != seen:
             return path
     for tutorial, blocks in reached.blocks.items():
         if not set(blocks) <= now.blocks(tutorial):

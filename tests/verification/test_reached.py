@@ -1,9 +1,13 @@
 """What a test reaches is noted when it is verified. A change of that selects it again, and no other change does."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.layout import Layout
@@ -11,9 +15,13 @@ from supervisor.foresight.reach import Reached, changed
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.job import Brought, Job
 from supervisor.rehearsal import lay_out
+from supervisor.verification.evidence.inquiry import telling
 from supervisor.verification.judge import opened_judge
 from supervisor.verification.reached.commit import committed
 from supervisor.verification.reached.noting import NotingJudge, kept
+from supervisor.verification.reached.tracing import traced
+from supervisor.verification.trials.running import tracing_lacks
+from supervisor.verification.trials.runs import Instruments
 from supervisor.verification.trials.trial import Trials
 from tests.agent_clone import git
 from tests.verification.arena import APP, DOUBLE, TESTS, Arena, arena, write
@@ -34,10 +42,11 @@ async def pantry(folder: Path) -> AsyncIterator[Arena]:
     yield Arena(folder, store, Trials(store, folder / "state"), repo, base)
 
 
-async def noted(here: Arena, *tests: str) -> dict[str, Reached]:
+async def noted(here: Arena, *tests: str, **profile: Any) -> dict[str, Reached]:
     """As their verification at the base leaves it."""
     layout = Layout(here.folder / "state")
-    batch = here.batch(*tests, select="changed", pytest=PYTEST)
+    short = {"verify_runs": 1, "evidence_factor": 0} | profile
+    batch = here.batch(*tests, select="changed", pytest=PYTEST, **short)
     judge = NotingJudge(await opened_judge(here.store, layout), here.store, layout, here.trials)
     found = {}
     for number, test in enumerate(tests, 1):
@@ -95,33 +104,89 @@ TOOL = {
         "        import told_elsewhere\n    except ImportError:\n        return 0\n    return 1\n"
     ),
     "data/a.json": "{}",
+    "sum.awk": "{ n += $1 }\n",
+    "script": "#!/usr/bin/env python3\ndef used():\n    return 1\n\n\ndef unused():\n    return 2\n\n\nused()\n",
     "test_tool.py": (
-        "import subprocess\n\nimport tool\n\n\ndef test_used():\n    assert tool.used()\n\n\n"
+        "import subprocess\nimport sys\n\nimport tool\n\n\ndef test_used():\n    assert tool.used()\n\n\n"
         "def test_listed():\n    assert tool.listed()\n\n\ndef test_told():\n    assert tool.told() in (0, 1)\n\n\n"
-        "def test_opaque():\n    assert subprocess.run(['awk', 'BEGIN {}']).returncode == 0\n"
+        "def test_other():\n    assert subprocess.run(['awk', '-f', 'sum.awk', 'data/a.json']).returncode == 0\n\n\n"
+        "def test_script():\n    assert subprocess.run(['./script']).returncode == 0\n\n\n"
+        "def test_blind():\n    assert subprocess.run([sys.executable, '-I', 'tool.py']).returncode == 0\n"
     ),
 }
-USED, LISTED, TOLD, OPAQUE = (f"test_tool.py::test_{name}" for name in ("used", "listed", "told", "opaque"))
+USED, LISTED, TOLD, OTHER, BLIND, SCRIPT = (
+    f"test_tool.py::test_{name}" for name in ("used", "listed", "told", "other", "blind", "script")
+)
 
 
 async def test_what_is_new_or_can_t_be_known_is_run(tmp_path: Path) -> None:
     files: dict[str, str | bytes | None] = dict(TOOL)
     async with arena(tmp_path, files) as here:
-        reached = await noted(here, USED, LISTED, TOLD, OPAQUE)
-        opaque = {OPAQUE: "what it reaches is not known: it starts awk, which can't be watched"}
+        reached = await noted(here, USED, LISTED, TOLD)
 
         async def after(added: dict[str, str | bytes | None]) -> dict[str, str]:
             now = await committed(here.store, here.repo, write(here.repo, added))
             git(here.repo, "reset", "-q", "--hard", here.base)
             return {test: why for test, each in reached.items() if (why := changed(each, now))}
 
-        assert await after({"README.md": "a tool"}) == opaque
-        assert await after({"data/b.json": "{}"}) == opaque | {LISTED: "what is in data changed"}
-        assert await after({"told_elsewhere.py": ""}) == opaque | {TOLD: "told_elsewhere.py changed"}
-        assert await after({"unrelated.py": "", "docs/x.md": ""}) == opaque
-        assert set(await after({"conftest.py": ""})) == {USED, LISTED, TOLD, OPAQUE}
-        assert set(await after({"tool.py": None})) == {USED, LISTED, TOLD, OPAQUE}
-        assert set(await after({"tool.py": "def used(:"})) == {USED, LISTED, TOLD, OPAQUE}
+        assert await after({"README.md": "a tool"}) == {}
+        assert await after({"data/b.json": "{}"}) == {LISTED: "what is in data changed"}
+        assert await after({"told_elsewhere.py": ""}) == {TOLD: "told_elsewhere.py changed"}
+        assert await after({"unrelated.py": "", "docs/x.md": ""}) == {}
+        assert set(await after({"conftest.py": ""})) == {USED, LISTED, TOLD}
+        assert set(await after({"tool.py": None})) == {USED, LISTED, TOLD}
+        assert set(await after({"tool.py": "def used(:"})) == {USED, LISTED, TOLD}
+
+
+async def test_of_programs_that_are_not_watched_from_inside_the_kernel_tells_the_files(tmp_path: Path) -> None:
+    """Of a Python without our probe, too: then what matters is the whole file."""
+    if lacks := await tracing_lacks():
+        pytest.skip(f"nobody is told here what is opened: {lacks}")
+    async with arena(tmp_path, dict(TOOL)) as here:
+        reached = await noted(here, OTHER, BLIND)
+        assert [each.unknown for each in reached.values()] == ["", ""]
+        assert await selected(here, reached, **{"sum.awk": ("$1", "$2")}) == {OTHER: "sum.awk changed"}
+        assert await selected(here, reached, **{"data/a.json": ("{", "{ ")}) == {OTHER: "data/a.json changed"}
+        assert await selected(here, reached, **{"tool.py": ("return 2", "return 4")}) == {BLIND: "tool.py changed"}
+
+
+async def test_of_a_script_of_python_it_is_known_which_functions_it_ran_whatever_its_name_is(tmp_path: Path) -> None:
+    async with arena(tmp_path, dict(TOOL)) as here:
+        (here.repo / "script").chmod(0o755)
+        here.base = write(here.repo, {})
+        await here.store.snapshot(here.repo, here.base, "b")
+        reached = await noted(here, SCRIPT)
+        assert await selected(here, reached, script=("return 2", "return 3")) == {}
+        assert await selected(here, reached, script=("return 1", "return 3")) == {SCRIPT: "script::used changed"}
+
+
+async def test_where_the_kernel_does_not_tell_such_programs_make_it_unknown(tmp_path: Path) -> None:
+    """As in another pool, where nothing is traced: only the probe's notes are there."""
+    async with arena(tmp_path, dict(TOOL)) as here, here.trial() as trial:
+        run = await trial.run(OTHER, instruments=Instruments(plugins=telling()))
+        code = await committed(here.store, here.repo, here.base)
+        reached = await asyncio.to_thread(traced, run.folder / "plugins", OTHER, code)
+        assert reached.unknown == "it starts awk, which can't be watched"
+
+
+async def test_what_a_setup_has_made_comes_from_nobody_knows_what(tmp_path: Path) -> None:
+    files: dict[str, str | bytes | None] = {
+        "part.sh": "echo 1\n",
+        "test_built.py": (
+            "import subprocess\n\n\ndef test_it():\n    subprocess.run('./built', check=True)\n\n\n"
+            "def test_environment():\n    subprocess.run(['env-of-mine/bin/python', '-c', ''], check=True)\n\n\n"
+            "def test_history():\n    subprocess.run(['git', 'log', '-1'], check=True)\n"
+        ),
+    }
+    async with arena(tmp_path, files) as here:
+        setup = "(echo '#!/bin/sh'; cat part.sh) > built; chmod +x built; python3 -m venv --without-pip env-of-mine"
+        tests = [f"test_built.py::test_{name}" for name in ("it", "environment", "history")]
+        reached = await noted(here, *tests, setup=setup)
+        assert [each.unknown for each in reached.values()] == [
+            "it uses built, which is not in the commit",
+            "",
+            "it reads the repository's history",
+        ]
 
 
 async def test_since_a_commit_only_what_changed_after_it_counts(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,14 +78,18 @@ def expected(files: dict[str, str | bytes | None], folder: Path) -> dict[str, st
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(str(text))
-    source = str(files["test_tool.py"])
+    return files | {"test_tool.py": answered(str(files["test_tool.py"]), folder)}
+
+
+def answered(source: str, folder: Path) -> str:
+    """Tests that know what they see there."""
 
     def seen(found: re.Match[str]) -> str:
         code = f"import importlib, subprocess, sys; print({found[1]})"
         sees = subprocess.check_output([sys.executable, "-B", "-c", code], cwd=folder, text=True)
         return f"assert {found[1]} == {sees}"
 
-    return files | {"test_tool.py": re.sub(r"assert (.*) == EXPECTED\d+\n", seen, source)}
+    return re.sub(r"assert (.*) == EXPECTED\d+\n", seen, source)
 
 
 def edited(repo: Path, chance: random.Random) -> str:
@@ -107,12 +112,12 @@ def edited(repo: Path, chance: random.Random) -> str:
 
 
 async def compared(
-    here: Arena, reached: dict[str, Reached], edits: int, chance: random.Random
+    here: Arena, reached: dict[str, Reached], edits: int, edit: Callable[[], object]
 ) -> tuple[int, int, int]:
     """How many tests the edits broke, how many were selected, and how many of the broken ones were not."""
     truth, chosen, missed = 0, 0, 0
     for _ in range(edits):
-        edited(here.repo, chance)
+        edit()
         broken = run(here.repo)
         now = await committed(here.store, here.repo, write(here.repo, {}))
         git(here.repo, "reset", "-q", "--hard", here.base)
@@ -131,7 +136,7 @@ async def test_random_edits_of_a_tool(tmp_path: Path, edits: int) -> None:
         assert run(here.repo) == set()
         reached = await noted(here, *(f"test_tool.py::test_{number}" for number in range(TESTS)))
         assert [each.unknown for each in reached.values()] == [""] * TESTS
-        truth, chosen, missed = await compared(here, reached, edits, chance)
+        truth, chosen, missed = await compared(here, reached, edits, lambda: edited(here.repo, chance))
     print(f"{edits} edits: {truth} tests broken, {chosen} selected, {missed} missed")
     assert truth >= edits / 2, "the edits show something"
     assert missed == 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Set
 from functools import cache, cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pygit2
 
@@ -11,6 +11,7 @@ from supervisor.e2e.tutorial.blocks import parse
 from supervisor.foresight import functions
 from supervisor.foresight.reach import ABSENT
 from supervisor.verification.evidence.contents import contents, names
+from supervisor.verification.evidence.laying import Content
 
 
 async def committed(store: GitStore, repo: Path, rev: str) -> "Commit":
@@ -29,20 +30,27 @@ class Commit:
         self.functions = cache(self._functions)
         self.code = cache(self._code)
         self.file = cache(self._file)
+        self.look = cache(self._look)
         self.blocks = cache(self._blocks)
 
     @cached_property
     def names(self) -> Set[str]:
         return names(self._bare, self._sha)
 
+    @cached_property
+    def folders(self) -> Set[str]:
+        return {str(folder) for name in self.names for folder in PurePosixPath(name).parents}
+
     def read(self, path: str) -> bytes | None:
+        return found.data if (found := self._content(path)) is not None else None
+
+    def _content(self, path: str) -> Content | None:
         if path not in self.names:
             return None
         try:
-            found = contents(self._bare, self._sha, [path])[path]
+            return contents(self._bare, self._sha, [path])[path]
         except (ValueError, pygit2.GitError):
             return None
-        return found.data if found is not None else None
 
     def _code(self, path: str) -> functions.Code | None:
         data = self.read(path)
@@ -55,6 +63,11 @@ class Commit:
     def _file(self, path: str) -> str:
         data = self.read(path)
         return functions.digest(data) if data is not None else ABSENT
+
+    def _look(self, path: str) -> str:
+        if (found := self._content(path)) is not None:
+            return f"{found.kind} {len(found.data)}"
+        return "folder" if path in self.folders else ABSENT
 
     def _blocks(self, tutorial: str) -> Set[str]:
         data = self.read(tutorial)

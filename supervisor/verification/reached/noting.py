@@ -27,14 +27,16 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence.inquiry import telling
 from supervisor.verification.reached.commit import Commit, committed
 from supervisor.verification.reached.tracing import traced
-from supervisor.verification.trials.asking import AnyTrials, Unready
-from supervisor.verification.trials.runs import Instruments
+from supervisor.verification.tracing.traced import NOTHING, Traced
+from supervisor.verification.trials.asking import PROBES, AnyTrials, Place, Unready
+from supervisor.verification.trials.runs import Instruments, Run
 
 log = structlog.get_logger()
 
 FILE = "reached.json.gz"
 #: a run that is watched may take so many times as long
 SLOWER = 3.0
+MOST_RUNS = 3
 
 
 class NotingJudge:
@@ -73,11 +75,23 @@ class NotingJudge:
         sha, name = job.brought.head or batch.base, f"{batch.id}-{job.number}-reached"
         async with self._trials.trial(batch, sha, name) as trial:
             times = SLOWER * batch.cases_of(job.number)
-            run = await trial.run(job.test, times=times, instruments=Instruments(plugins=telling()))
+            run, files = await _run_watched(trial, job.test, times)
             if not run.held:
+                log.info("a test fails while it is watched", batch=batch.id, job=job.number, why=run.why_not)
                 return Reached(job.test, unknown="it fails while it is watched")
             bare = self._store.bare(Path(batch.repo))
-            return await in_thread(lambda: traced(run.folder / "plugins", job.test, Commit(bare, sha)))
+            return await in_thread(lambda: traced(run.folder / PROBES, job.test, Commit(bare, sha), files))
+
+
+async def _run_watched(trial: Place, test: str, times: float) -> tuple[Run, Traced]:
+    """Once more where signals came between the test and who notes its files."""
+    instruments = Instruments(plugins=telling(), traces=True)
+    run = await trial.run(test, times=times, instruments=instruments)
+    for _ in range(MOST_RUNS - 1):
+        if run.ended.traced is None or not run.ended.traced.interrupted:
+            break
+        run = await trial.run(test, times=times, instruments=instruments)
+    return run, run.ended.traced or NOTHING
 
 
 def keep(layout: Layout, key: AttemptKey, reached: Reached) -> None:

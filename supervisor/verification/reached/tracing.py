@@ -1,4 +1,8 @@
-"""What one run of one test reached, from the notes of its probes and the commit that it ran at. Blocking.
+"""What one run of one test reached: from the notes of its probes, the files that the kernel has told, and the commit
+that it ran at. Blocking.
+
+Probes know which functions of Python's code were executed. Where all files are known that were opened, by programs in
+any language, these are what counts for all else; without them, a program that is not Python makes it unknown.
 
 The test shares its process with what notes, so a liar may hide what it reaches; then its own next job is skipped once
 too often, and the audit of the selector finds it.
@@ -15,6 +19,8 @@ from supervisor.foresight.reach import Reached, listing, settings_of
 from supervisor.model.node import file_of, function_of
 from supervisor.verification.evidence.seen import notes
 from supervisor.verification.reached.commit import Commit, block_digest
+from supervisor.verification.reached.files import Files, files_of
+from supervisor.verification.tracing.traced import NOTHING, Traced
 
 MOST_IMPORTS = 20_000
 
@@ -23,6 +29,8 @@ MOST_IMPORTS = 20_000
 class _Notes:
     lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     files: set[str] = field(default_factory=set)
+    #: and what may be such, among the words of a command
+    programs: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
     imports: set[str] = field(default_factory=set)
     #: interpreters that began to take notes, less those that were started
@@ -30,12 +38,19 @@ class _Notes:
     #: a program that takes no notes
     opaque: str = ""
 
+    @property
+    def unwatched(self) -> str:
+        """Why the notes of probes alone are not all."""
+        return self.opaque or ("a program that it starts was not watched" if self.watched < 0 else "")
+
     def take(self, note: list[object], *, is_begun: bool) -> None:
         match note:
             case ["line", str(path), int(line), str()]:
                 self.lines[path].add(line)
-            case ["open" | "run" | "source", str(path), *_]:
+            case ["open" | "source", str(path), *_]:
                 self.files.add(path)
+            case ["run", str(path), *_]:
+                self.programs.add(path)
             case ["list", str(path)]:
                 self.folders.add(path)
             case ["import", str(name)] if len(self.imports) < MOST_IMPORTS:
@@ -48,14 +63,18 @@ class _Notes:
                     self.opaque = f"it starts {named[0] if named else 'a program'}, which can't be watched"
 
 
-def traced(folder: Path, test: str, commit: Commit) -> Reached:
-    """`folder` has the notes of a run of this test alone."""
+def traced(folder: Path, test: str, commit: Commit, files: Traced = NOTHING) -> Reached:
+    """`folder` has the notes of a run of this test alone; `files` are those that it opened, as the kernel told."""
     found, is_begun = _Notes(), False
     for note in notes(folder / "seen"):
         is_begun = is_begun or (note[:1] == ["test"] and note[1:] != [""])
         found.take(note, is_begun=is_begun)
     functions: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    unknown = found.opaque or ("a program that it starts was not watched" if found.watched < 0 else "")
+    if files.lacks:
+        opened = Files((found.programs & commit.names) - found.lines.keys(), unknown=found.unwatched)
+    else:
+        opened = files_of(files, commit, found.lines.keys())
+    unknown = opened.unknown
     if file_of(test) not in found.lines:
         unknown = "it was not seen to run"
     for path, lines in found.lines.items():
@@ -66,12 +85,14 @@ def traced(folder: Path, test: str, commit: Commit) -> Reached:
             part = code.at(line)
             functions[path][part.name] = part.digest
     names = commit.names
-    files = (found.files | set(settings_of(test, names))) & names
+    read = (((found.files | set(settings_of(test, names))) & names) - functions.keys()) | opened.read
+    listed = found.folders | opened.listed
     return Reached(
         test,
         {path: dict(sorted(parts.items())) for path, parts in sorted(functions.items())},
-        {path: commit.file(path) for path in sorted(files - functions.keys())},
-        {folder: listing(folder, names) for folder in sorted(found.folders) if _is_kept(folder, commit)},
+        {path: commit.file(path) for path in sorted(read)},
+        {folder: listing(folder, names) for folder in sorted(listed) if _is_kept(folder, commit)},
+        {path: commit.look(path) for path in sorted(opened.asked)},
         tuple(sorted(found.imports)),
         _cited(test, commit),
         unknown,

@@ -23,6 +23,8 @@ GRACE_SECONDS = 10.0
 EVIDENCE = "SUPERVISOR_EVIDENCE"
 #: where the plugins of a run are, and what they note, below its folder
 PROBES = "plugins"
+#: what a probe looks for there once it notes which code its process runs
+MARKER = "notes-for-itself"
 
 
 class Place(Protocol):

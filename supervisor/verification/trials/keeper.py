@@ -1,8 +1,9 @@
 """Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
 
 It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching` and `trials/ending`,
-and imports nothing of ours. Arguments: the means, the descriptors of a socket that ends everything once it is closed
-and of a pipe that tells how the program ended, the name under which its reporter is heard, and the program's argv.
+and that of `tracing/` where files are to be noted. It imports nothing of ours. Arguments: the means, the descriptors
+of a socket that ends everything once it is closed and of a pipe that tells how the program ended, the name under
+which its reporter is heard, and the program's argv.
 
     walls        as `namespace`, and the program sees and takes no more than `WALLS` says
     namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
@@ -23,6 +24,7 @@ if __name__ != "__main__":
     from collections.abc import Callable
     from typing import Any
 
+    from supervisor.verification.tracing.tracer import Tracer
     from supervisor.verification.trials.ending import end_all, reaped
     from supervisor.verification.walls.enclosing import (
         Sealed,
@@ -38,6 +40,8 @@ if __name__ != "__main__":
 
 #: comes with the text
 WALLS: dict[str, Any] = globals().get("WALLS", {})
+#: the same; the files that the program opens are to be noted
+TRACE: dict[str, Any] = globals().get("TRACE", {})
 
 _KILL_CHILD_ON_DEATH, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PRIVATE = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
@@ -115,11 +119,12 @@ def _first_process(argv: list[str], telling: int) -> None:
     _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
     mount("proc", "/proc", "proc", _PROC_FLAGS)
     _number_as_elsewhere()
-    program = _start(argv)
+    program, tracer = _start(argv)
     _let_go()
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == program:
+            _tell(tracer)
             os.write(telling, str(os.waitstatus_to_exitcode(status)).encode())
             return
 
@@ -134,8 +139,7 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
         watch = Watch(WALLS["limits"])
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         _number_as_elsewhere()
-        program = _start(argv, sealed, hears=sys.argv[4])
-        sealed.let(program)
+        program, tracer = _start(argv, sealed, hears=sys.argv[4])
     except (OSError, Unbuilt) as error:
         os.write(telling, f"unbuilt {error}".encode())
         return
@@ -145,6 +149,7 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
         signal.sigtimedwait([signal.SIGCHLD], EVERY_SECONDS)
         code = reaped(program)
         hit = watch.exceeded() if code is None else ""
+    _tell(tracer)
     os.write(telling, " ".join([str(-signal.SIGKILL if code is None else code), hit, *watch.facts()]).encode())
 
 
@@ -163,7 +168,7 @@ def _number_as_elsewhere() -> None:
 def _as_subreaper(control: int, argv: list[str], hears: str) -> int:
     _listen(control, hears)
     _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
-    program = _start(argv)
+    program, tracer = _start(argv)
     _let_go()
     signal.signal(signal.SIGCHLD, lambda *_: None)
     waking, wakes = os.pipe()
@@ -177,16 +182,26 @@ def _as_subreaper(control: int, argv: list[str], hears: str) -> int:
         os.read(waking, 100)
         code = reaped(program)
     final = end_all(program)
+    _tell(tracer)
     return code if code is not None else final if final is not None else -signal.SIGKILL
 
 
 # --- both
 
 
-def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") -> int:
+def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") -> tuple[int, Tracer | None]:
+    tracer = Tracer(TRACE) if TRACE else None
     program = os.fork()
-    if program:
-        return program
+    if program == 0:
+        _become(argv, tracer, sealed, hears)
+    if sealed is not None:
+        sealed.let(program)
+    if tracer is not None:
+        tracer.begin()
+    return program, tracer
+
+
+def _become(argv: list[str], tracer: Tracer | None, sealed: Sealed | None, hears: str) -> None:
     try:
         os.setsid()
         _stand_back()
@@ -197,10 +212,17 @@ def _start(argv: list[str], sealed: Sealed | None = None, *, hears: str = "") ->
         _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
         for each in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(each, signal.SIG_DFL)
+        if tracer is not None:
+            tracer.give()
         become(argv)
     except OSError as error:
         os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
     os._exit(127)
+
+
+def _tell(tracer: Tracer | None) -> None:
+    if tracer is not None:
+        tracer.tell()
 
 
 def _stand_back() -> None:

@@ -43,6 +43,10 @@ class Places:
     def checkout(self) -> Path:
         return self.host / "copies" / self.agent
 
+    def checkout_in(self, home: Path) -> Path:
+        """Where it is if what is at home lies there."""
+        return home / self.checkout.relative_to(self.home)
+
     @property
     def state(self) -> Path:
         return self.host / "agents" / self.agent

@@ -12,8 +12,8 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ from anyio import CancelScope, create_task_group, wait_readable
 from supervisor.adapters.pipes import Pipe
 from supervisor.adapters.process import Program, Source, ended, source
 from supervisor.threads import in_thread
+from supervisor.verification.tracing.traced import Told, Trace, Traced, told
 from supervisor.verification.walls.walls import Walls, give
 
 type Means = Literal["walls", "namespace", "subreaper"]
@@ -32,9 +33,9 @@ type Means = Literal["walls", "namespace", "subreaper"]
 MAX_TAIL = 16 * 2**10
 _DETECTION_SECONDS = 20.0
 _HERE = Path(__file__).parent
-_KEEPER = tuple(
-    _HERE.parent / f"{name}.py" for name in ("walls/enclosing", "walls/watching", "trials/ending", "trials/keeper")
-)
+_KEEPER = ("walls/enclosing", "walls/watching", "trials/ending", "trials/keeper")
+#: goes before it, where the files are noted that the program opens
+_TRACER = ("tracing/filtering", "tracing/peeking", "tracing/resolving", "tracing/tracer")
 
 #: What passes of the daemon's own environment; no secret is ever under these names.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -55,6 +56,8 @@ class Ended:
     is_lost: bool = False
     #: what it met of its walls: what it had too much of, and was ended for, or `network`
     met: tuple[str, ...] = ()
+    #: the files that it opened, if they were to be noted
+    traced: Traced | None = None
 
 
 class Unwalled(Exception):
@@ -105,6 +108,18 @@ async def walls_lack() -> str:
 _lacking: list[str] = []
 
 
+async def tracing_lacks() -> str:
+    """Why nobody can be told on this machine which files a program opens, found out by trying; "" if that can be."""
+    path = {"PATH": os.environ.get("PATH", os.defpath)}
+    with TemporaryDirectory() as folder:
+        try:
+            trace = Trace(Path(folder))
+            ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, trace=trace)
+        except OSError as error:
+            return str(error)
+    return ended.traced.lacks or ended.traced.unknown if ended.traced is not None else ""
+
+
 async def run(
     argv: Sequence[str],
     *,
@@ -116,24 +131,28 @@ async def run(
     walls: Walls | None = None,
     ear: Ear | None = None,
     keep: int = MAX_TAIL,
+    trace: Trace | None = None,
 ) -> Ended:
     """Raises OSError where it can't be started, Unwalled where its walls can't be built. So much of its output is
     kept, from the end."""
     by = "walls" if walls is not None else await means_here() if means is None else means
     plan = await in_thread(_planned, walls, cwd) if walls is not None else {}
-    with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as told:
+    notes = nullcontext() if trace is None else told(trace)
+    with closing(Pipe(keep, keeps_end=True)) as printed, closing(Pipe(MAX_TAIL)) as report, notes as noted:
         leash, at_keeper = socket.socketpair()
         with leash:
             with at_keeper, source(stdin) as given:
-                words = [by, str(at_keeper.fileno()), str(told.into), ear.name if ear else "", *argv]
-                keeper = _keeper(words, plan, cwd=Path("/") if plan else cwd, env=env, given=given, printed=printed)
+                words = [by, str(at_keeper.fileno()), str(report.into), ear.name if ear else "", *argv]
+                text, where = _Text(words, plan, noted), Path("/") if plan else cwd
+                keeper = _keeper(text, cwd=where, env=env, given=given, printed=printed)
             try:
-                code = await _ended(keeper, (printed, told), timeout, leash, ear)
+                code = await _ended(keeper, (printed, report), timeout, leash, ear)
             finally:
                 leash.close()
                 with CancelScope(shield=True):
                     await keeper.wait()
-        return _told(code, told.all().decode(), printed.all().decode(errors="replace"))
+        outcome = _outcome(code, report.all().decode(), printed.all().decode(errors="replace"))
+        return outcome if noted is None else replace(outcome, traced=await in_thread(noted.read))
 
 
 def _planned(walls: Walls, cwd: Path) -> dict[str, Any]:
@@ -162,7 +181,7 @@ async def _open(leash: socket.socket, ear: Ear) -> None:
         ear.opened(socket.socket(fileno=number))
 
 
-def _told(code: int | None, said: str, tail: str) -> Ended:
+def _outcome(code: int | None, said: str, tail: str) -> Ended:
     if said.startswith("unbuilt "):
         raise Unwalled(said.removeprefix("unbuilt "))
     if code is None or not said:
@@ -171,16 +190,31 @@ def _told(code: int | None, said: str, tail: str) -> Ended:
     return Ended(int(number), tail, met=tuple(met))
 
 
-def _keeper(
-    argv: Sequence[str], plan: Mapping[str, Any], *, cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe
-) -> Program:
-    """The process that keeps a program. Its arguments go before its text: what it keeps can read its command line,
-    and finds nothing there."""
-    with source(_text()) as text, ExitStack() as opened:
-        number = _number(text)
-        head = f"import marshal, os, sys; sys.argv[1:] = {list(argv)!r}; WALLS = {plan!r}\n"
-        head += f"exec(marshal.load(open({number}, 'rb')))\n"
-        main = _number(opened.enter_context(source(head.encode())))
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the process that keeps a program is given. Its arguments go before its text: what it keeps can read its
+    command line, and finds nothing there."""
+
+    argv: Sequence[str]
+    walls: Mapping[str, Any]
+    noted: Told | None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Descriptors that it has to have."""
+        return (*map(int, self.argv[1:3]), *(() if self.noted is None else (self.noted.number,)))
+
+    def head(self, body: int) -> bytes:
+        trace = self.noted.plan if self.noted is not None else {}
+        head = f"import marshal, os, sys; sys.argv[1:] = {list(self.argv)!r}\n"
+        head += f"WALLS = {self.walls!r}; TRACE = {trace!r}\n"
+        return (head + f"exec(marshal.load(open({body}, 'rb')))\n").encode()
+
+
+def _keeper(text: _Text, *, cwd: Path, env: Mapping[str, str], given: Source, printed: Pipe) -> Program:
+    with source(_body(is_tracing=text.noted is not None)) as body, ExitStack() as opened:
+        number = _number(body)
+        main = _number(opened.enter_context(source(text.head(number))))
         return Program(
             [sys.executable, "-I", "-S", f"/proc/self/fd/{main}"],
             env=env,
@@ -188,7 +222,7 @@ def _keeper(
             stdin=given,
             stdout=printed.into,
             stderr=printed.into,
-            pass_fds=(main, number, *map(int, argv[1:3])),
+            pass_fds=(main, number, *text.numbers),
         )
 
 
@@ -197,7 +231,8 @@ def _number(given: Source) -> int:
 
 
 @cache
-def _text() -> bytes:
-    """Three modules in one, compiled already: this Python is also the one that runs it."""
-    whole = b"\n".join(each.read_bytes() for each in _KEEPER)
+def _body(*, is_tracing: bool) -> bytes:
+    """Several modules in one, compiled already: this Python is also the one that runs it."""
+    modules = (*_TRACER, *_KEEPER) if is_tracing else _KEEPER
+    whole = b"\n".join((_HERE.parent / f"{each}.py").read_bytes() for each in modules)
     return marshal.dumps(compile(whole, "keeper", "exec", __future__.annotations.compiler_flag, dont_inherit=True))

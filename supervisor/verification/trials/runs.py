@@ -31,6 +31,8 @@ class Instruments:
     liar: Telling | None = None
     #: it stands where a person's checkout may be, if walls can show it there
     is_elsewhere: bool = False
+    #: it is noted which files its programs open, where that can be
+    traces: bool = False
 
     @property
     def are_none(self) -> bool:

@@ -26,8 +26,10 @@ from supervisor.threads import at_length, in_thread
 from supervisor.verification.setups.inputs import surroundings
 from supervisor.verification.setups.kept import free_site, kept_at, prune
 from supervisor.verification.setups.preparation import Preparation
+from supervisor.verification.tracing.traced import Trace
 from supervisor.verification.trials.asking import (
     GRACE_SECONDS,
+    MARKER,
     PROBES,
     SETUP_SECONDS,
     Unready,
@@ -87,10 +89,14 @@ class Trial:
         spoken = Spoken(command, receiver.name)
         async with self.stage(nodes, spoken, instruments) as stage, receiver.listening() as ear:
             began = time.monotonic()
-            ended = await run_in(stage, ["sh", "-c", command], limit + GRACE_SECONDS, ear)
+            trace = Trace(stage.checkout, str(stage.folder / PROBES / MARKER)) if instruments.traces else None
+            ended = await run_in(stage, ["sh", "-c", command], limit + GRACE_SECONDS, ear, trace=trace)
             seconds = time.monotonic() - began
             report = await in_thread(read, await receiver.heard(), stage.checkout)
             stray = stray_import(report.session, Path(self.batch.repo), stage.checkout) if report.session else ""
+            if ended.traced is not None:
+                before = self.places.checkout_in(self.prepared)
+                ended = replace(ended, traced=await in_thread(ended.traced.beside, before))
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
             recorded = await at_length(self._recorded, nodes) if instruments.shows_the_work else ""
@@ -100,9 +106,8 @@ class Trial:
 
     def _recorded(self, nodes: tuple[str, ...]) -> str:
         """Out of its checkout, which goes with the run, to a place that no run can have laid out. Blocking."""
-        checkout, folder = self.places.checkout, self.folder / f"recorded-{os.urandom(6).hex()}"
-        before = self.prepared / checkout.relative_to(self.places.home)
-        return str(folder) if keep_those_of(checkout, nodes, folder, before=before) else ""
+        folder, before = self.folder / f"recorded-{os.urandom(6).hex()}", self.places.checkout_in(self.prepared)
+        return str(folder) if keep_those_of(self.places.checkout, nodes, folder, before=before) else ""
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
@@ -150,7 +155,7 @@ class Trial:
             raise Unready(setup_failed(profile, done))
 
     async def head_of(self, path: str) -> bytes:
-        return await in_thread(head_of, self.prepared / self.places.checkout.relative_to(self.places.home) / path)
+        return await in_thread(head_of, self.places.checkout_in(self.prepared) / path)
 
     async def give(self, place: Path) -> None:
         """To who runs inside of the walls."""
@@ -163,11 +168,17 @@ class Trial:
 
 
 async def run_in(
-    stage: Stage, argv: Sequence[str], timeout: float, ear: Ear | None = None, cwd: Path | None = None
+    stage: Stage,
+    argv: Sequence[str],
+    timeout: float,
+    ear: Ear | None = None,
+    cwd: Path | None = None,
+    *,
+    trace: Trace | None = None,
 ) -> Ended:
     try:
         where = cwd or stage.checkout
-        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear)
+        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear, trace=trace)
     except Unwalled as unwalled:
         raise Unready(f"the walls around it can't be built: {unwalled}") from None
 

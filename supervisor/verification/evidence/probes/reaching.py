@@ -23,6 +23,8 @@ from _programs_probe import expected  # type: ignore[import-not-found]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOTES = os.path.join(HERE, "seen")
+#: whoever notes what files are opened sees that somebody looks for it
+MARKER = os.path.join(HERE, "notes-for-itself")
 #: what a folder within a repository is called that holds other people's code
 FOREIGN = (".git", ".venv", "venv", "node_modules", "site-packages", "__pycache__")
 #: modules that read code to rewrite it or to show it
@@ -42,6 +44,10 @@ def _root() -> str:
         with open(file, "w", encoding="utf-8", errors="surrogateescape") as opened:
             opened.write(root)
         return root
+
+
+def say(what: str = "") -> None:
+    os.access(MARKER + what, os.F_OK)
 
 
 class Notes:
@@ -99,6 +105,7 @@ class Reaching:
             if sys.gettrace() is None:
                 threading.settrace(self.called)
                 sys.settrace(self.called)
+                self.tell()
             return
         # The reporter of results has the fourth; the others have names, and may be wanted by the tests.
         free = [number for number in (3, 5, 2) if monitoring.get_tool(number) is None]
@@ -109,6 +116,12 @@ class Reaching:
         monitoring.register_callback(self.tool, monitoring.events.PY_START, self.entered)
         monitoring.register_callback(self.tool, monitoring.events.LINE, self.reached)
         monitoring.set_events(self.tool, monitoring.events.PY_START)
+        self.tell()
+
+    def tell(self) -> None:
+        """That this process, and one that it becomes by a fork, notes which code it runs."""
+        say()
+        os.register_at_fork(after_in_child=lambda: say("-forked"))
 
     def again(self) -> None:
         """What was reached while nobody took notes may be reached again."""
@@ -247,9 +260,11 @@ REACHING.begin()
 
 def pytest_configure(config: Any) -> None:
     REACHING.active = False
+    say("-collects")
 
 
 def pytest_runtest_protocol(item: Any) -> None:
+    say("-runs")
     if not REACHING.active:
         REACHING.again()
 
