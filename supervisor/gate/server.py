@@ -19,9 +19,10 @@ import uvicorn
 from anyio import CancelScope, Event, create_task_group, open_signal_receiver, sleep
 
 from supervisor.errors import Locked, Misconfigured
-from supervisor.gate.accounts import Account, client
+from supervisor.gate.accounts import Account
 from supervisor.gate.admission import Admission
 from supervisor.gate.app import Gate
+from supervisor.gate.connections import connections
 from supervisor.gate.counts import Counts
 from supervisor.gate.doors import Doors
 from supervisor.gate.exchange import QUIET_SECONDS, Desk
@@ -94,12 +95,12 @@ async def opened(terms: Terms) -> AsyncIterator["Server"]:
         counts.forget_all_but(*keys.known())
         if left := counts.take_over():
             log.warning("requests were under way when the last gate ended: what they took is unknown", number=left)
-        async with client() as http, beside() as tasks:
+        async with connections() as providers, beside() as tasks:
             tasks.start_soon(_sync, counts.path)
             windows = Windows(counts)
             admission, doors = Admission(keys, counts), Doors(counts)
             desk = Desk(admission, counts, doors, windows, terms.hold_seconds, terms.quiet_seconds)
-            server = Server(_configuration(Gate(desk, keys, terms.accounts, _hosts(listener), http)))
+            server = Server(_configuration(Gate(desk, keys, terms.accounts, _hosts(listener), providers)))
             async with create_task_group() as serving:
                 serving.start_soon(server.answer, listener)
                 await server.is_ready.wait()
