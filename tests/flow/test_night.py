@@ -58,6 +58,7 @@ def test_every_night_ends_well_and_better_than_with_a_fixed_number_of_agents(see
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seeds", [TUNED, OTHERS], ids=["tuned", "others"])
 def test_in_sum_nights_are_shorter_and_less_is_refused_than_with_a_level_that_rises_by_one(seeds: range) -> None:
     ours, theirs = ([way(seed) for seed in seeds] for way in (governed, additive))

@@ -17,7 +17,7 @@ async def asked(kept: Connections, provider: Scripted) -> httpx.Response:
 async def whole(kept: Connections, provider: Scripted) -> bytes:
     answer = await asked(kept, provider)
     try:
-        return b"".join([chunk async for chunk in answer.stream])
+        return await answer.aread()
     finally:
         await answer.aclose()
 

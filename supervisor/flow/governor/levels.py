@@ -138,7 +138,8 @@ def on_changed(state: State, event: ev.LevelChanged) -> State:
     if (account := state.accounts.get(event.account)) is None:
         raise ImpossibleTransition(f"there is no account {event.account}")
     was, agents = account.level, max(1, event.agents)
-    known = _known(account, event.at) if event.refused else was.known
+    # A replay begins with the last change before it, when nobody is at work.
+    known = max(agents, _known(account, event.at)) if event.refused else was.known
     level = Level(
         agents=agents,
         known=known,
