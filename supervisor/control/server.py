@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from supervisor import __version__
+from supervisor.answering import Server
 from supervisor.control import (
     digesting,
     inviting,
@@ -71,13 +72,6 @@ def application(desk: Desk) -> FastAPI:
     return app
 
 
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """The daemon handles signals, so uvicorn must not."""
-        yield
-
-
 @asynccontextmanager
 async def serving(desk: Desk, path: Path) -> AsyncIterator[FastAPI]:
     """Serves inside the block. Raises Locked if another process listens there."""
@@ -101,21 +95,22 @@ async def answering(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None
         log_config=None,
         access_log=False,
         server_header=False,
+        date_header=False,  # uvicorn sets its clock once a second
         proxy_headers=False,  # a header must not set the client's identity
         backlog=BACKLOG,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config)
     async with beside() as tasks:
         tasks.start_soon(_answered, server, listener)
         try:
             yield
         finally:
-            server.should_exit = True
+            server.end()
 
 
-async def _answered(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Until it is told to exit; a cancellation does not interrupt its farewell."""
+async def _answered(server: Server, listener: socket.socket) -> None:
+    """Until it is told to end; a cancellation does not interrupt its farewell."""
     with CancelScope(shield=True):
         await server.serve([listener])
 

@@ -2,10 +2,8 @@
 
 import os
 import re
-import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import httpx
@@ -16,10 +14,6 @@ from supervisor.gate.api import Api
 from supervisor.gate.openai import OpenAI
 
 APIS: Mapping[str, Api] = {"anthropic": Anthropic(), "openai": OpenAI()}
-
-CONNECT_SECONDS, SEND_SECONDS = 15.0, 60.0
-#: between two pieces of an answer, and until its first: a model may think for minutes without a word
-SILENT_SECONDS = 900.0
 
 #: of a request: what belongs to a connection, what identifies the agent, and what the account decides
 _DROPPED = frozenset(
@@ -78,24 +72,6 @@ class Account:
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not text"
             raise Misconfigured(f"the key of account {self.name} can't be read from {self.key}: {why}") from None
-
-
-@cache
-def _authorities() -> ssl.SSLContext:
-    """Reading them takes a tenth of a second."""
-    return httpx.create_ssl_context()
-
-
-def client() -> httpx.AsyncClient:
-    """No bound on its connections: a request that waits for one and is given up would keep its place for ever. Nor on
-    those that are idle: httpx takes the bound for one on all connections, and beyond it would use none a second time.
-    """
-    return httpx.AsyncClient(
-        verify=_authorities(),
-        timeout=httpx.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, write=SEND_SECONDS, pool=CONNECT_SECONDS),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=20.0),
-        follow_redirects=False,
-    )
 
 
 def sent_headers(headers: Iterable[tuple[bytes, bytes]], api: Api, secret: str) -> list[tuple[str, str]]:

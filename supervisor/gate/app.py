@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import httpx
 import msgspec
 import structlog
 from anyio import fail_after
@@ -18,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from supervisor.errors import Misconfigured
 from supervisor.gate.accounts import APIS, Account
 from supervisor.gate.api import Api
+from supervisor.gate.connections import Connections
 from supervisor.gate.exchange import Desk, Exchange
 from supervisor.gate.keys import PREFIX, Keys, Pass
 from supervisor.gate.provider import Provider, whole
@@ -50,9 +50,9 @@ class Gate:
     """An ASGI application."""
 
     def __init__(
-        self, desk: Desk, keys: Keys, accounts: Iterable[Account], hosts: frozenset[str], client: httpx.AsyncClient
+        self, desk: Desk, keys: Keys, accounts: Iterable[Account], hosts: frozenset[str], connections: Connections
     ) -> None:
-        self._desk, self._keys, self._hosts, self._client = desk, keys, hosts, client
+        self._desk, self._keys, self._hosts, self._connections = desk, keys, hosts, connections
         self._accounts = {(account.name, account.api): account for account in accounts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +122,7 @@ class Gate:
         account = self._accounts.get((owner.accounts.get(api.name, ""), api.name))
         if account is None:
             raise Refused(403, f"there is no account of the API {api.name} for this attempt")
-        return Provider(self._client, account, request.headers, request.query)
+        return Provider(self._connections, account, request.headers, request.query)
 
     async def _free(self, provider: Provider, request: Request, data: bytes, send: Send) -> None:
         answer = await provider.answer(request.path, data, request.method)

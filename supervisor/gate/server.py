@@ -18,10 +18,12 @@ import structlog
 import uvicorn
 from anyio import CancelScope, Event, create_task_group, open_signal_receiver, sleep
 
+from supervisor.answering import Server
 from supervisor.errors import Locked, Misconfigured
-from supervisor.gate.accounts import Account, client
+from supervisor.gate.accounts import Account
 from supervisor.gate.admission import Admission
 from supervisor.gate.app import Gate
+from supervisor.gate.connections import connections
 from supervisor.gate.counts import Counts
 from supervisor.gate.doors import Doors
 from supervisor.gate.exchange import QUIET_SECONDS, Desk
@@ -68,19 +70,19 @@ async def run(terms: Terms) -> None:
             async for _ in signals:
                 break
             tell("STOPPING=1", os.environ.get("NOTIFY_SOCKET", ""))
-            server.should_exit = True
+            server.end()
             async with beside() as tasks:
                 tasks.start_soon(_hurry, server, signals)
                 await server.is_over.wait()
 
 
-async def _hurry(server: "Server", signals: AsyncIterator[signal.Signals]) -> None:
+async def _hurry(server: "GateServer", signals: AsyncIterator[signal.Signals]) -> None:
     async for _ in signals:
-        server.force_exit = True
+        server.hurry()
 
 
 @asynccontextmanager
-async def opened(terms: Terms) -> AsyncIterator["Server"]:
+async def opened(terms: Terms) -> AsyncIterator["GateServer"]:
     """A gate that serves inside of the block. Raises Locked, Misconfigured, Unreadable."""
     folder = folder_of(terms.state_dir)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,22 +96,22 @@ async def opened(terms: Terms) -> AsyncIterator["Server"]:
         counts.forget_all_but(*keys.known())
         if left := counts.take_over():
             log.warning("requests were under way when the last gate ended: what they took is unknown", number=left)
-        async with client() as http, beside() as tasks:
+        async with connections() as providers, beside() as tasks:
             tasks.start_soon(_sync, counts.path)
             windows = Windows(counts)
             admission, doors = Admission(keys, counts), Doors(counts)
             desk = Desk(admission, counts, doors, windows, terms.hold_seconds, terms.quiet_seconds)
-            server = Server(_configuration(Gate(desk, keys, terms.accounts, _hosts(listener), http)))
+            server = GateServer(_configuration(Gate(desk, keys, terms.accounts, _hosts(listener), providers)))
             async with create_task_group() as serving:
                 serving.start_soon(server.answer, listener)
                 await server.is_ready.wait()
                 try:
                     yield server
                 finally:
-                    server.should_exit = True
+                    server.end()
 
 
-class Server(uvicorn.Server):
+class GateServer(Server):
     def __init__(self, configuration: uvicorn.Config) -> None:
         super().__init__(configuration)
         self.is_ready, self.is_over = Event(), Event()
@@ -123,11 +125,6 @@ class Server(uvicorn.Server):
             finally:
                 self.is_ready.set()
                 self.is_over.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """They are the program's."""
-        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

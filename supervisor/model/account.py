@@ -110,10 +110,10 @@ class Level:
     """How many agents an account serves at a time, as far as that is known."""
 
     agents: int = FIRST_LEVEL
-    #: how many were too many last time; 0: never yet
-    ceiling: int = 0
-    #: how many were left after the last fall
-    low: int = 0
+    #: how many were served, as the last refusal has shown; 0: there was none yet
+    known: int = 0
+    #: when it came back to that; 0: it is below
+    back_at: float = 0.0
     changed_at: float = 0.0
     lowered_at: float = 0.0
     why: str = "the first level"

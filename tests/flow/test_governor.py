@@ -196,7 +196,7 @@ def test_the_level_doubles_while_nothing_objects() -> None:
     world, seen = climbing(), []
     for tokens in range(1, 5):
         seen.append(live(world))
-        served(world.wait(levels.HEARD_SECONDS).do(Launch), tokens)
+        served(world.wait(levels.LISTEN_SECONDS * live(world)).do(Launch), tokens)
     assert seen == [8, 16, 32, 64]
     assert all(event.reason for event in world.told(ev.LevelChanged))
 
@@ -206,21 +206,58 @@ def test_the_level_falls_once_for_an_episode() -> None:
     for job in range(1, 12):
         hears(world, ev.AgentHindered, job, problem="rate", since=world.now)
         world.wait(1)
-    assert [(event.agents, event.refused) for event in world.told(ev.LevelChanged)] == [(16, False), (7, True)]
+    assert [(event.agents, event.refused) for event in world.told(ev.LevelChanged)] == [(16, False), (9, True)]
 
 
-def test_after_a_refusal_it_comes_back_fast_stays_below_the_ceiling_and_leaves_it_ever_faster() -> None:
-    level, each = Level(agents=12, ceiling=20, low=12, lowered_at=0.0), levels.PROBE_SECONDS
-    seen = [levels.raised(level, now) for now in (each / 2, each, 2 * each, 3 * each, 4 * each)]
-    assert seen == [16, 19, 20, 20, 20]  # not in one step beyond the ceiling
-    high = replace(level, agents=28)
-    assert levels.raised(high, 4 * each) == 29
-    assert levels.raised(replace(high, agents=48), 6 * each) == 52
+def test_after_a_fall_it_comes_back_to_what_was_served_and_then_leaves_it_ever_faster() -> None:
+    level, seen = Level(agents=8, known=20), list[int]()
+    while level.agents < level.known:
+        level = replace(level, agents=levels.raised(level, 100.0))
+        seen.append(level.agents)
+    assert seen == [14, 17, 19, 20]
+    there, each = replace(level, back_at=100.0), levels.PROBE_SECONDS
+    assert levels.raised(there, 100 + each) == 21
+    assert levels.raised(replace(there, agents=27), 100 + 2 * each) == 28
+    assert levels.raised(replace(there, agents=48), 100 + 4 * each) == 52, "not in one step"
+
+
+def test_it_comes_back_after_quiet_minutes_only() -> None:
+    world = at_level(World(local=100), Level(agents=8, known=20, round=1))
+    served(world, 1).wait(levels.EPISODE_SECONDS / 2)
+    refused(world, "rate", until=world.now + 1)
+    served(world.wait(levels.EPISODE_SECONDS), 2)
+    assert [event.refused for event in world.told(ev.LevelChanged)] == [True]
+    served(world, 3).wait(2 * levels.EPISODE_SECONDS)
+    assert [event.refused for event in world.told(ev.LevelChanged)] == [True, False]
+
+
+def at_level(world: World, level: Level, busy: int = 8) -> World:
+    """With so many agents at work on an account of that level."""
+    configured(world, AccountSpec("claude", first=busy)).submit(tests=100, profile=PATIENT).do(Launch)
+    world.state = world.state.with_account(replace(account(world), level=level))
+    return world
+
+
+@pytest.mark.parametrize(
+    ("level", "busy", "left"),
+    [
+        (Level(agents=20, known=20, back_at=1.0, round=5), 20, 19),  # was served for long: maybe a storm
+        (Level(agents=20, known=20, round=5), 20, 18),  # has just come back: it is too many
+        (Level(agents=10, known=20, round=5), 20, 20),  # more are at work: it tells nothing
+        (Level(agents=10, known=20, round=5), 10, 9),  # ten are too many
+        (Level(agents=16, round=1), 16, 12),  # eight were served
+    ],
+)
+def test_a_refusal_tells_of_those_at_work_if_the_level_has_caused_it(level: Level, busy: int, left: int) -> None:
+    world = at_level(World(local=100), level, busy)
+    hears(world, ev.AgentHindered, problem="rate", since=world.now)
+    assert account(world).level.known == left
+    assert account(world).level.agents <= 0.6 * level.agents
 
 
 def test_a_pause_is_no_time_in_which_the_level_rises() -> None:
-    level = Level(agents=12, ceiling=20, low=12, lowered_at=100.0)
-    assert levels.raised(levels.rested(level, HOUR), 100.0 + HOUR) == 13
+    level = Level(agents=20, known=20, back_at=100.0, lowered_at=90.0)
+    assert levels.rested(level, HOUR) == replace(level, back_at=100 + HOUR, lowered_at=90 + HOUR)
     assert levels.rested(Level(), HOUR) == Level()
 
 

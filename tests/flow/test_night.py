@@ -8,13 +8,15 @@ import pytest
 
 from supervisor.model import event as ev
 from supervisor.model.account import AccountSpec, Budget, Caps
-from tests.flow.nights.night import JOBS, SLOTS, TOKENS, Night, fixed, governed
+from tests.flow.nights.night import JOBS, SLOTS, TOKENS, Night, additive, fixed, governed
 from tests.flow.world import World, replayed
 from tests.properties import ROUNDS
 
 HOUR = 3600.0
 #: what is used by an agent and not counted yet, or while it wraps up, in requests
 UNCOUNTED = 3
+#: Nights by which the constants of `levels` were chosen, and nights by which nothing was.
+TUNED, OTHERS = range(16), range(100, 124)
 
 
 def ends_well(seed: int) -> None:
@@ -53,3 +55,12 @@ def test_every_night_ends_well_and_better_than_with_a_fixed_number_of_agents(see
         other = fixed(seed, slots)
         assert came.jobs_per_hour > other.jobs_per_hour
         assert came.refused < other.refused
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seeds", [TUNED, OTHERS], ids=["tuned", "others"])
+def test_in_sum_nights_are_shorter_and_less_is_refused_than_with_a_level_that_rises_by_one(seeds: range) -> None:
+    ours, theirs = ([way(seed) for seed in seeds] for way in (governed, additive))
+    assert sum(came.hours for came in ours) < sum(came.hours for came in theirs)
+    assert sum(came.refused for came in ours) < sum(came.refused for came in theirs)

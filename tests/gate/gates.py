@@ -12,7 +12,7 @@ import httpx
 from supervisor.gate.accounts import Account
 from supervisor.gate.counts import Counts
 from supervisor.gate.keys import Attempt, Keys
-from supervisor.gate.server import Server, Terms, opened
+from supervisor.gate.server import GateServer, Terms, opened
 from supervisor.gate.sharing import folder_of
 from supervisor.gate.tokens import NONE, Tokens
 from tests.gate.provider import Reply, Scripted, scripted
@@ -28,7 +28,7 @@ class Open:
     """The gate, and what daemon and agent have of it."""
 
     provider: Scripted
-    server: Server
+    server: GateServer
     keys: Keys
     counts: Counts
     client: httpx.AsyncClient
@@ -72,7 +72,7 @@ async def gate(
                 yield Open(provider, server, keys, counts, client, key)
 
 
-def _client(server: Server) -> httpx.AsyncClient:
+def _client(server: GateServer) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=30, verify=False)
 
 

@@ -148,7 +148,8 @@ def on_opened(state: State, event: ev.AccountOpened) -> State:
     account = replace(
         account, pauses=account.pauses.delete(key), paused_seconds=account.paused_seconds.set(event.reason, seconds)
     )
-    account = replace(account, level=levels.rested(account.level, event.at - pause.since))
+    if event.reason != Hindrance.RATE:  # that one is about the level
+        account = replace(account, level=levels.rested(account.level, event.at - pause.since))
     state = state.with_account(account).drop(("open", account.name, key))
     state = sleeping.woken(state, account, event.reason, event.at)
     if event.reason == CAP:
