@@ -65,6 +65,10 @@ class Suites:
             try:
                 async with self._trials.trial(self._batch, self.start, name) as trial:
                     run = await self._run(trial, suite)
+                if run.cut_short:
+                    where = " ".join(suite) or "the whole repository"
+                    why = f"what the tests of {where} came to before is known in part at most: {run.cut_short}"
+                    self._notes[why] = None
                 self._before[suite] = {node: case.result for node, case in run.cases.items()}
             except Unready as unready:
                 self._notes[f"beside the batch's own tests none could be run: {unready}"] = None

@@ -49,6 +49,8 @@ class Hearing:
     after: Run | None = None
     #: what else of it passed then, and does not now
     broken: frozenset[str] = frozenset()
+    #: what it came to at the base is not known, or only in part: what follows from that
+    unknown: str = ""
     findings: Findings = field(default_factory=lambda: Findings(Evidence()))
 
     async def rejection(self) -> Rejection | None:
@@ -69,7 +71,8 @@ class Hearing:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What policy asks and no run answers, then what runs ask."""
-        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts)
+        unknown = (self.unknown,) if self.unknown else ()
+        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts, *unknown)
         return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
 
     @property
@@ -93,9 +96,11 @@ async def _runs(hearing: Hearing) -> Rejection | None:
 
 
 async def _file(hearing: Hearing) -> Rejection | None:
-    """What else of its file passed at the base, and does not pass now, in either of two runs."""
+    """What else of its file passed at the base, and does not pass now, in either of two runs. Where the file did not
+    come to its end at the base, what fails now may be the work's or not."""
     batch, test = hearing.batch, hearing.job.test
-    hearing.before = await hearing.baselines.run(batch, test)
+    baseline = await hearing.baselines.of(batch, test)
+    hearing.before = baseline.run
     before = hearing.before.cases if hearing.before else {}
     own = cases_of(before, function_of(test))
     broken = {each for each, case in before.items() if case.result == "passed" and each not in own}
@@ -108,7 +113,23 @@ async def _file(hearing: Hearing) -> Rejection | None:
         hearing.after = hearing.after or file
         broken = {each for each in broken if each not in file.cases or file.cases[each].result != "passed"}
     hearing.broken = frozenset(broken)
+    if why := hearing.before.cut_short if hearing.before else baseline.why_not:
+        hearing.after = hearing.after or await hearing.trial.run(file_of(test), times=tests_in(batch, test))
+        hearing.unknown = _unknown(why, hearing.before, hearing.after, function_of(test))
     return None
+
+
+def _unknown(why: str, before: Run | None, after: Run, test: str) -> str:
+    """In a sentence, if it matters: nothing is broken in a file that passes."""
+    at_base = f"what its file came to at the base is not known ({why})"
+    if before is None:
+        return f"{at_base}, so nothing was compared with that"
+    if after.cut_short or after.session is None:
+        return f"{at_base}, nor what it comes to now ({after.why_not})"
+    known = {*before.cases, *cases_of(after.cases, test)}
+    failing = [each for each, case in after.cases.items() if case.result == "failed" and each not in known]
+    named = ", ".join(sorted(each.partition("::")[2] for each in failing)[:3])
+    return f"{at_base}, so {named} may have passed there, and fails now" if failing else ""
 
 
 async def _facts(hearing: Hearing) -> Rejection | None:

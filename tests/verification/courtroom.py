@@ -1,7 +1,7 @@
 """A repository with a small tool, a judge, and agents that have committed something: for tests of evidence."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,9 @@ from supervisor.model.evidence import Evidence
 from supervisor.model.job import Brought, Job
 from supervisor.model.profile import Profile
 from supervisor.model.verdict import Verdict
-from supervisor.verification.judge import ProvingJudge, opened_judge
+from supervisor.verification.judge import ProvingJudge
+from supervisor.verification.trials.asking import AnyTrials
+from supervisor.verification.trials.trial import Trials
 from tests.agent_clone import git
 
 TOOL = """\
@@ -125,13 +127,15 @@ class Courtroom:
         batch = Batch("b", 1, str(self.repo), self.base, (test,), replace(self.profile, **profile), 0.0)
         return await self.judge.verify(batch, job)
 
-    async def edited(self, test: str, claim: str = "improved", tool: str = TOOL, *swaps: tuple[str, str]) -> Verdict:
+    async def edited(
+        self, test: str, claim: str = "improved", tool: str = TOOL, *swaps: tuple[str, str], **profile: Any
+    ) -> Verdict:
         """Of an agent that committed this tool, and this in its tests."""
         text = TESTS
         for old, new in swaps:
             assert text.count(old) == 1, old
             text = text.replace(old, new)
-        return await self.verdict(test, claim, {"tool.py": tool, "tests/test_tool.py": text})
+        return await self.verdict(test, claim, {"tool.py": tool, "tests/test_tool.py": text}, **profile)
 
 
 def lay_out(folder: Path, files: Mapping[str, str | None]) -> None:
@@ -146,7 +150,9 @@ def lay_out(folder: Path, files: Mapping[str, str | None]) -> None:
 
 
 @asynccontextmanager
-async def courtroom(folder: Path, **more: str) -> AsyncIterator[Courtroom]:
+async def courtroom(
+    folder: Path, trials: Callable[[GitStore, Path], AnyTrials] = Trials, **more: str
+) -> AsyncIterator[Courtroom]:
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
@@ -155,7 +161,7 @@ async def courtroom(folder: Path, **more: str) -> AsyncIterator[Courtroom]:
     git(repo, "commit", "-qm", "base")
     base = git(repo, "rev-parse", "HEAD")
     await store.snapshot(repo, base, "b")
-    judge = await opened_judge(store, Layout(folder / "state"))
+    judge = ProvingJudge(store, Layout(folder / "state"), trials(store, folder / "state"))
     profile = Profile(
         pytest=(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},

@@ -78,6 +78,8 @@ class _Reporter:
         yield
         for item in session.items:
             self._tell(kind="item", node=item.nodeid, path=_path(item))
+        if not self._is_worker:
+            self._tell_loaded()  # a test may end the process
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> Any:

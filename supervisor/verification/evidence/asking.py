@@ -1,6 +1,6 @@
 """All questions about a claim, in order: the first that refuses it is the last that is asked."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,20 +11,22 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence import conduct, equality, ignorance, necessity, newcomers, reach, strength
 from supervisor.verification.evidence.contents import contents, names
 from supervisor.verification.evidence.facts import refusals
-from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.evidence.inquiry import Inquiry, Shown, Unanswered
 from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.runs import Run
 
 #: each knows what those before it have seen
-QUESTIONS: tuple[Callable[[Inquiry], Awaitable[Shown]], ...] = (
-    ignorance.ask,
-    reach.ask,
-    conduct.ask,
-    equality.ask,
-    strength.ask,
-    newcomers.ask,
-    necessity.ask,
-)
+QUESTIONS: Mapping[str, Callable[[Inquiry], Awaitable[Shown]]] = {
+    "ignorance": ignorance.ask,
+    "reach": reach.ask,
+    "conduct": conduct.ask,
+    "equality": equality.ask,
+    "strength": strength.ask,
+    "newcomers": newcomers.ask,
+    "necessity": necessity.ask,
+}
+#: those that have a part of the evidence
+PARTS = {"reach": Reach, "strength": Strength, "necessity": Necessity}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,12 @@ async def ask_all(
 ) -> Findings:
     """`before` and `after`: runs of the test's file; `doubted`: the questions that policy has doubts for."""
     found, inquiry = Findings(Evidence()), await in_thread(_opened, claim, runs, before, after, doubted)
-    for question in QUESTIONS:
-        shown = await question(inquiry)
+    for name, question in QUESTIONS.items():
+        try:
+            shown = await question(inquiry)
+        except Unanswered as why:
+            part = PARTS.get(name)
+            shown = Shown(part(not_tried=str(why)) if part else None, (f"{name} could not be shown: {why}",))
         found = Findings(
             _with(found.evidence, shown.evidence),
             (*found.doubts, *shown.doubts),

@@ -21,6 +21,7 @@ async def ask(inquiry: Inquiry) -> Shown:
         _others(before, after),
         _replaced(before, after),
         _otherwise(inquiry, after),
+        _not_again(inquiry, after),
     )
     return Shown(doubts=tuple(sentence for each in found for sentence in islice(each, MOST)))
 
@@ -43,6 +44,12 @@ def _otherwise(inquiry: Inquiry, after: Seen) -> Iterator[str]:
     for path, name, tested, other in sorted(after.otherwise):
         if path in inquiry.implementation:
             yield f"{path}: `{name}` answers {tested} to its test, and {other} where nothing is tested"
+
+
+def _not_again(inquiry: Inquiry, after: Seen) -> Iterator[str]:
+    for path in sorted(after.not_again):
+        if path in inquiry.implementation:
+            yield f"{path} was not asked again where nothing is tested: that took too long, or ended early"
 
 
 def _replaced(before: Seen, after: Seen) -> Iterator[str]:

@@ -7,17 +7,21 @@ from pathlib import Path
 import msgspec
 
 from supervisor.verification.evidence import faults
+from supervisor.verification.evidence.inquiry import Unanswered
 from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.trials.running import environment, run
 
 DEADLINE = 60.0
 MAX_FILE = 2**19
+#: each fault names its files
+MOST_SAID = 2**22
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && ulimit -f 65536 && exec "$@"'
 
 
 async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str = "") -> list[faults.Fault]:
-    """Drastic ones first; at most so many small ones, of those that begin so. Their files lie in the folder."""
+    """Drastic ones first; at most so many small ones, of those that begin so. Their files lie in the folder. Raises
+    Unanswered where the process that looks for them ends early."""
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(
@@ -29,11 +33,14 @@ async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str =
         return []
     asked = msgspec.json.encode(faults.Wanted(codes, most, str(into), only))
     program = ["sh", "-c", _BOUNDS, "sh", sys.executable, "-I", "-m", faults.__name__]
-    ended = await run(program, cwd=into, env=environment(into, into, {}), timeout=DEADLINE, stdin=asked)
+    env = environment(into, into, {})
+    ended = await run(program, cwd=into, env=env, timeout=DEADLINE, stdin=asked, keep=MOST_SAID)
     try:
-        return msgspec.json.decode(ended.tail, type=list[faults.Fault]) if ended.code == 0 else []
+        if ended.code == 0:
+            return msgspec.json.decode(ended.tail, type=list[faults.Fault])
     except msgspec.MsgspecError:
-        return []
+        pass
+    raise Unanswered("nothing could be made of what it reaches in the time and memory that there are")
 
 
 def _is_text(data: bytes) -> bool:

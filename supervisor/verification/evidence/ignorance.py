@@ -6,6 +6,7 @@ then, it is asked who had looked: the work itself, or the test, which may.
 
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.seen import Sign
+from supervisor.verification.trials.runs import Run
 
 
 async def ask(inquiry: Inquiry) -> Shown:
@@ -23,7 +24,7 @@ async def ask(inquiry: Inquiry) -> Shown:
     inquiry.after = inquiry.used(inquiry.noted)
     # A golden file may name the program: by that alone nobody is a liar.
     again = await inquiry.experiment(None, "reach", "hide but the name")
-    if again.passed or await _needed_it_before(inquiry):
+    if again.passed or await _needed_it_before(inquiry, again):
         return Shown()
     signs = (await inquiry.seen(again)).asked
     if own := [sign for sign in signs if sign.path and not inquiry.is_test(sign.path)]:
@@ -33,12 +34,13 @@ async def ask(inquiry: Inquiry) -> Shown:
     return Shown(refusal=f"ignorance: it works only while it is tested, and else {again.why_not}")
 
 
-async def _needed_it_before(inquiry: Inquiry) -> bool:
+async def _needed_it_before(inquiry: Inquiry, now: Run) -> bool:
     """Whether the base passes its test, and fails it in the same way."""
     base = inquiry.as_before(*inquiry.base)
     if not (await inquiry.experiment(base)).passed:
         return False
-    return not (await inquiry.experiment(base, "hide but the name")).passed
+    before = await inquiry.experiment(base, "hide but the name")
+    return not before.passed and bool(before.cut_short) == bool(now.cut_short)
 
 
 def _curious(inquiry: Inquiry, signs: tuple[Sign, ...]) -> tuple[str, ...]:

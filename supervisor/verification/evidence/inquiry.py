@@ -2,10 +2,13 @@
 
 All of them happen in the one trial of the claim, each in a fresh copy of its checkout, with some files as they were
 at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
+
+A run that was cut short, by the clock or by a machine that had too little, is an answer only if the test is well in a
+run that differs in nothing but the change. Else the question is `Unanswered`, which is a doubt.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -64,6 +67,10 @@ def is_watched(plugins: Mapping[str, str]) -> bool:
 def times_for(batch: Batch, seconds: float) -> float:
     """How many times the time limit of a test a run may take that is expected to take so many seconds."""
     return (SLOWER * seconds + AND_SECONDS) / batch.profile.test_timeout_seconds
+
+
+class Unanswered(Exception):
+    """Nothing follows from an experiment, for this reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +177,25 @@ class Inquiry:
         liar: Telling | None = None,
         nodes: tuple[str, ...] = (),
     ) -> Run:
-        """One run, with these files in place of the work's."""
+        """One run, with these files in place of the work's. Raises Unanswered."""
+
+        async def once(instruments: Instruments) -> Run:
+            run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
+            self.spent += run.seconds
+            return run
+
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
         most = max(self.batch.cases_of(self.job.number), len(nodes))
         times = min(most, times_for(self.batch, usual))
         hides = any(each != "reach" for each in probes)
         instruments = Instruments(plugins=self._plugins(probes), files=changed or {}, liar=liar, is_elsewhere=hides)
-        run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
-        self.spent += run.seconds
+        run = await once(instruments)
+        if run.cut_short and not (run.is_late and instruments.changes_files):
+            run = await once(instruments)
+        if run.cut_short and instruments.changes_files:
+            control = await once(replace(instruments, files={}, liar=None))
+            if control.cut_short:
+                raise Unanswered(f"{control.cut_short}, with the work as it is, too")
         return run
 
     async def seen(self, run: Run) -> Seen:

@@ -1,7 +1,7 @@
 """Necessity: each file of a fix is needed for the verdict. Left out, the test fails; or it is named.
 
 All are left out at first, which also shows that the test catches the defect. Of many files groups are tried before
-single ones.
+single ones. What there was no time for is a doubt: it may be a file that nothing needs.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from supervisor.model.evidence import Necessity
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 
-#: more files are tried in so many groups at first
+#: more files are tried in so many groups at first; so much is tried whatever time it takes
 FEW = 4
 
 
@@ -27,9 +27,14 @@ async def ask(inquiry: Inquiry) -> Shown:
     needed, unexplained = await _sorted(inquiry, paths)
     left = [path for path in paths if path not in (*needed, *unexplained)]
     not_tried = f"no time was left for {_named(left)}" if left else ""
-    doubts = (f"its test passes without {_named(unexplained)}, too: nothing shows what {_this(unexplained)} for",)
+    doubts = []
+    if unexplained:
+        named = f"{_named(unexplained)}, too: nothing shows what {_this(unexplained)} for"
+        doubts.append(f"its test passes without {named}")
+    if left:
+        doubts.append(f"there was no time to try its test without {_named(left)}")
     shown = Necessity(tuple(needed), tuple(unexplained), not_tried)
-    return Shown(shown, doubts if unexplained else (), settles=tuple(needed))
+    return Shown(shown, tuple(doubts), settles=tuple(needed))
 
 
 async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -38,8 +43,9 @@ async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], li
     groups = [list(paths[start : start + size]) for start in range(0, len(paths), size)]
     needed: list[str] = []
     unexplained: list[str] = []
-    while groups and not inquiry.is_spent:
-        group = groups.pop(0)
+    tries = 0
+    while groups and (tries < FEW or not inquiry.is_spent):
+        group, tries = groups.pop(0), tries + 1
         # Together with what is known not to matter: of two files that do the same, one is needed.
         if (await inquiry.experiment(inquiry.as_before(*group, *unexplained))).passed:
             unexplained += group

@@ -13,23 +13,28 @@ from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.evidence.strength import FEWEST, troubles_of
 from supervisor.verification.trials.runs import Run
 
-#: so many new tests are looked at, and new files of tests
+#: so many new tests are looked at, and new files of tests; more of them are a doubt
 MOST, MOST_FILES = 10, 3
 
 
 async def ask(inquiry: Inquiry) -> Shown:
-    if not inquiry.tests or inquiry.file_before is None:
+    if not inquiry.tests:
         return Shown()
     if inquiry.file_after is None:
         inquiry.file_after = await inquiry.experiment(nodes=(inquiry.file,))
-    files, new = _new_files(inquiry), _new(inquiry, inquiry.file_after)[:MOST]
+    files, new = _new_files(inquiry), _new(inquiry, inquiry.file_after)
     for file in files[:MOST_FILES]:
         run = await inquiry.experiment(nodes=(file,))
         if not run.passed:
             return Shown(doubts=(f"{file} is new and does not pass: {run.why_not}",))
         new += dict.fromkeys(function_of(node) for node in run.cases)
-    found = await _able_to_fail(inquiry, new) if new else Shown()
-    return found if found.refusal else Shown(doubts=(*found.doubts, *_unused(inquiry)))
+    found = await _able_to_fail(inquiry, new[:MOST]) if new else Shown()
+    left = tuple(
+        f"{len(each) - most} more new {what} were not tried: {', '.join(each[most:][:3])}"
+        for each, most, what in ((files, MOST_FILES, "files of tests"), (new, MOST, "tests"))
+        if len(each) > most
+    )
+    return found if found.refusal else Shown(doubts=(*found.doubts, *left, *_unused(inquiry)))
 
 
 async def _able_to_fail(inquiry: Inquiry, new: list[str]) -> Shown:
@@ -73,11 +78,19 @@ def _unused(inquiry: Inquiry) -> Iterator[str]:
 
 
 def _new(inquiry: Inquiry, after: Run) -> list[str]:
-    """Functions that were not there, or could not be collected."""
-    assert inquiry.file_before is not None
-    before = {function_of(node) for node in inquiry.file_before.cases}
+    """Functions that were not there, or could not be collected. Where the file did not come to its end at the base,
+    its text says what was there."""
+    run = inquiry.file_before
+    before = {function_of(node) for node in run.cases} if run is not None else set()
+    text = b""
+    if run is None or run.cut_short:
+        if inquiry.file not in inquiry.base:
+            return []
+        file = inquiry.base[inquiry.file]
+        text = file.data if file is not None else b""
     passed = [function_of(node) for node, case in after.cases.items() if case.result == "passed"]
-    return [each for each in dict.fromkeys(passed) if each not in before and each != function_of(inquiry.test)]
+    unknown = [each for each in dict.fromkeys(passed) if each not in before and each != function_of(inquiry.test)]
+    return [each for each in unknown if f"def {each.rpartition('::')[2]}(".encode() not in text]
 
 
 def _fails(run: Run, test: str) -> bool:

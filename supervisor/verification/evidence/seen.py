@@ -45,6 +45,8 @@ class Seen:
     replaced: frozenset[str] = frozenset()
     #: what answers otherwise where it is not tested: the file, its name, both answers
     otherwise: frozenset[tuple[str, str, str, str]] = frozenset()
+    #: files of which it is not known
+    not_again: frozenset[str] = frozenset()
 
     @property
     def runs(self) -> bool:
@@ -72,6 +74,7 @@ class Seen:
             self.fixtures,
             self.replaced,
             self.otherwise,
+            self.not_again,
         )
 
 
@@ -93,6 +96,7 @@ def read_seen(folder: Path) -> Seen:
     fixtures: dict[str, str] = {}
     replaced: set[str] = set()
     otherwise: set[tuple[str, str, str, str]] = set()
+    not_again: set[str] = set()
     for note in notes(folder / "seen"):
         match note:
             case ["line", str(path), int(line), str(kind)] if _is_inside(path):
@@ -113,6 +117,8 @@ def read_seen(folder: Path) -> Seen:
                 replaced.add(f"{path}: {name[:100]}")
             case ["otherwise", str(path), str(name), str(tested), str(other)] if _is_inside(path):
                 otherwise.add((path, name[:100], tested[:100], other[:100]))
+            case ["not again", str(path)] if _is_inside(path):
+                not_again.add(path)
     return Seen(
         _frozen(lines),
         frozenset(modules),
@@ -123,6 +129,7 @@ def read_seen(folder: Path) -> Seen:
         fixtures,
         frozenset(replaced),
         frozenset(otherwise),
+        frozenset(not_again),
     )
 
 

@@ -6,7 +6,7 @@ failed before notices a fault where it fails otherwise.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,18 +69,17 @@ async def _judged(
     inquiry: Inquiry, troubles: Sequence[Trouble], tried: Sequence[Trouble], survived: Sequence[Trouble]
 ) -> Shown:
     caught, left = len(tried) - len(survived), len(troubles) - len(tried)
+    past, asked = Past(inquiry), survived[:MOST_COMPARED]
     strength = Strength(
         tried=len(tried),
         caught=caught,
         survived=tuple(each.label for each in survived[:MOST_NAMED]),
-        not_tried=f"no time was left for {left} of {len(troubles)} faults" if left else "",
+        not_tried="; ".join(_not_tried(left, len(troubles), len(survived) - len(asked))),
     )
     drastic = [each for each in tried if each.is_drastic]
     if len(drastic) >= FEWEST and all(each in survived for each in drastic):
         what = ", ".join(each.label for each in drastic[:4])
         return Shown(strength, refusal=f"strength: its test passes all of {len(drastic)} drastic faults: {what}")
-    past = Past(inquiry)
-    asked = survived[:MOST_COMPARED]
     missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
     if missed:
         before = await past.counted(tried)
@@ -91,6 +90,13 @@ async def _judged(
     is_compared = inquiry.old is not None and inquiry.old.passed and asked == survived
     is_enough = len(tried) >= min(ENOUGH, len(troubles))
     return Shown(strength, settles=("strength",) if is_compared and is_enough else ())
+
+
+def _not_tried(left: int, faults: int, not_compared: int) -> Iterator[str]:
+    if left:
+        yield f"no time was left for {left} of {faults} faults"
+    if not_compared:
+        yield f"{not_compared} of those that it misses were not tried on the test before"
 
 
 class Past:

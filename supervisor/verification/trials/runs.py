@@ -110,14 +110,28 @@ class Run:
         return f"{said}; {self.missed}" if said and self.missed else said
 
     @property
-    def _failure(self) -> str:
-        code, report = self.ended.code, self.report
+    def is_late(self) -> bool:
+        code = self.ended.code
+        return code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit)
+
+    @property
+    def cut_short(self) -> str:
+        """Why it did not come to an end of its own; "" if it did. The machine may be at fault, and not the test."""
         if self.ended.is_lost:
             return "it killed the process that watches over it"
         if self.stopped:
             return self.stopped
-        if code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit):
+        if self.is_late:
             return "it does not end in time"
+        if self.session is None or self.session.exitstatus is None:
+            return f"pytest ended with {self.ended.code} before its session did"
+        return ""
+
+    @property
+    def _failure(self) -> str:
+        code, report = self.ended.code, self.report
+        if self.ended.is_lost or self.stopped or self.is_late:
+            return self.cut_short
         if report.session is None:
             return f"pytest ended with {code} and no report{self._last(': ')}"
         if self.stray:

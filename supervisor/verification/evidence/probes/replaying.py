@@ -2,7 +2,8 @@
 
 Calls with plain values are noted while a test runs. An answer that is another one in a fresh Python, and the same one
 in a fresh pytest, depends on being tested, however that is found out: nothing else differs. Whatever depends on what
-the test did before differs in both, and says nothing. (For pytest: PYTEST_DONT_REWRITE.)
+the test did before differs in both, and says nothing. All calls of a run are made again at its end, in their order;
+for what there was no time, or what ended the fresh Python, a note is left. (For pytest: PYTEST_DONT_REWRITE.)
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from _hiding_probe import TESTS, _is_hidden  # type: ignore[import-not-found]
 from _reaching_probe import REACHING  # type: ignore[import-not-found]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MOST_CALLS, LONGEST = 30, 2000
-#: so many tests of a run are looked at, and for so long altogether
-MOST_TESTS, SECONDS = 8, 5.0
+MOST_CALLS, LONGEST = 300, 2000
+#: so long it may take altogether, and as long as the tests took
+SECONDS = 5.0
+BEGAN = time.monotonic()
 #: a function with other parameters than those with a name, or one that answers later
 _OTHERWISE = 0x4 | 0x8 | 0x20 | 0x80 | 0x200
 #: with these a test changes what the implementation finds
@@ -106,7 +108,7 @@ def _plain(value: Any) -> str:
         return ""
 
 
-def _answers(calls: list[Any], number: int, *, is_tested: bool) -> list[str]:
+def _answers(calls: list[Any], number: int, ends: float, *, is_tested: bool = False) -> list[str]:
     """Of a fresh Python, or a fresh pytest."""
     task, into = (os.path.join(HERE, f"{name}-{number}.json") for name in ("task", "answers"))
     script = os.path.join(HERE, f"test_again_{number}.py" if is_tested else f"again_{number}.py")
@@ -123,38 +125,56 @@ def _answers(calls: list[Any], number: int, *, is_tested: bool) -> list[str]:
         env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     pytest_line = ["-m", "pytest", "-q", "-c", os.devnull, "--rootdir", HERE, "-p", "no:cacheprovider", script]
     line = [sys.executable, *(pytest_line if is_tested else [script])]
-    left = SECONDS - sum(SPENT)
+    left = ends - time.monotonic()
     subprocess.run(line, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=left, check=False)
     with open(into) as opened:
         return [str(each) for each in json.load(opened)]
 
 
-def _compare(calls: Calls) -> None:
-    asked, said = [list(each) for each, _, _ in calls.made], [answer for _, answer, _ in calls.made]
-    plain = _answers(asked, 0, is_tested=False)
-    if plain == said or plain != _answers(asked, 1, is_tested=False) or said != _answers(asked, 2, is_tested=True):
+def _compare(made: list[tuple[str, Calls]], ends: float) -> None:
+    asked = [list(call) for _, calls in made for call, _, _ in calls.made]
+    said = [answer for _, calls in made for _, answer, _ in calls.made]
+    plain = _answers(asked, 0, ends)
+    if plain == said:
         return
-    for (call, answer, place), other in zip(calls.made, plain, strict=True):
-        if answer != other:
-            REACHING.notes.add("otherwise", place, call[1], answer[:100], other[:100])
+    again, tested = _answers(asked, 1, ends), None
+    end = 0
+    for test, calls in made:
+        own = slice(end, end + len(calls.made))
+        end = own.stop
+        if plain[own] == said[own] or plain[own] != again[own]:
+            continue
+        tested = tested or _answers(asked, 2, ends, is_tested=True)
+        if said[own] == tested[own]:
+            REACHING.notes.add("test", test)
+            for (call, answer, place), other in zip(calls.made, plain[own], strict=True):
+                if answer != other:
+                    REACHING.notes.add("otherwise", place, call[1], answer[:100], other[:100])
 
 
-#: what each look has taken
-SPENT: list[float] = []
-#: of the test that has passed last
-PASSED: list[Calls] = []
+#: of tests that have passed, by their names where several are told apart
+PASSED: dict[str, Calls] = {}
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-def pytest_runtest_protocol() -> Any:
-    """When the test is over, and the time that it may take is no longer counted."""
-    PASSED.clear()
+def pytest_sessionfinish() -> Any:
+    """When all tests are over, and nothing that they do is noted any more."""
     yield
-    for calls in PASSED if len(SPENT) < MOST_TESTS and sum(SPENT) < SECONDS else []:
-        began = time.monotonic()
-        with suppress(Exception):  # then nothing is known
-            _compare(calls)
-        SPENT.append(time.monotonic() - began)
+    now = time.monotonic()
+    try:
+        if PASSED:
+            _compare(list(PASSED.items()), now + SECONDS + now - BEGAN)
+    except Exception:  # it took too long, or did not come to its end
+        for test, calls in PASSED.items():
+            REACHING.notes.add("test", test)
+            for place in {place for _, _, place in calls.made}:
+                REACHING.notes.add("not again", place)
+
+
+def _name(item: Any) -> str:
+    """As the probe says it that tells tests apart, if it is there."""
+    telling = sys.modules.get("_telling_probe")
+    return item.nodeid if telling is None else telling._now[0]
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)
@@ -164,8 +184,9 @@ def pytest_runtest_call(item: Any) -> Any:
     if monitoring is None or changes or monitoring.get_tool(2) is not None:
         yield
         return
-    calls = Calls(monitoring, 2)
+    calls, name = Calls(monitoring, 2), _name(item)
+    PASSED.pop(name, None)
     with calls.noted():
         outcome = yield
     if outcome.excinfo is None and calls.made:
-        PASSED.append(calls)
+        PASSED[name] = calls
