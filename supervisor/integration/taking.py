@@ -94,8 +94,7 @@ class Taking:
             unit.job: "it can't be picked onto the others" for unit in final.aside if unit.job in jobs - out.keys()
         }
         problems += [f"the integrator's resolution of job {job} is left out: {why}" for job, why in out.items()]
-        reasons = {change.sha: out[unit.job] for unit in final.aside if unit.job in out for change in unit.changes}
-        rows = with_reasons(final.changes, {**said.failed, **reasons})
+        rows = with_reasons(final.changes, said.failed, out)
         notes = () if ordered.commits == done.commits else (ORDERED,)
         jobs_rows = job_rows(works, rows, {job: row.doubts for job, row in final.jobs.items()})
         return Taken(replace(final, changes=rows, jobs=jobs_rows), tuple(problems), notes)

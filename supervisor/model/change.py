@@ -7,6 +7,10 @@ TEST_KINDS = frozenset({"FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC"})
 IMPLEMENTATION = "FIX_IMPL"
 
 
+#: of which job, and its commit
+type ChangeKey = tuple[int, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One commit of an agent."""
@@ -22,6 +26,11 @@ class Change:
     patch_id: str
     #: equal for the same added and removed lines, in whatever file; "" if there are none
     alike_id: str = ""
+
+    @property
+    def key(self) -> "ChangeKey":
+        """Two jobs may bring the same commit: same files, author and second."""
+        return self.job, self.sha
 
     @property
     def is_test(self) -> bool:

@@ -36,6 +36,17 @@ def test_an_honest_branch_has_no_objection() -> None:
     assert lies(*reordered) == []
 
 
+def test_of_two_jobs_with_the_same_commit_the_one_that_is_named_is_meant() -> None:
+    """One of them is merged and the other in conflict, or both are."""
+    same = Change(4, THREE, "FIX_IMPL", "", ("app.py",), "q")
+    both = [Unit(job, LATE, (), (replace(same, job=job), Change(job, LATE, "", "", ("b",), "r"))) for job in (4, 5)]
+    branch = [*HONEST[:2], commit("c3", "m2", THREE, LATE), commit("c4", "c3", THREE, LATE, job="b.5")]
+    found, untrue = placed("b", branch, MACHINE, both)
+    assert untrue == []
+    assert [each.machine for each in found] == ["m1", "m2", "", ""]
+    assert [each.resolves.job for each in found if each.resolves] == [4, 5]
+
+
 @pytest.mark.parametrize(
     ("commits", "reason"),
     [

@@ -1,5 +1,6 @@
 """What the ledger calls merged is in the branch by content, or said to have given way: random batches, git judges."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pygit2
@@ -7,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from supervisor.integration.branches.picking import Integrated, integrate
+from supervisor.integration.rules.messages import trailers_in
 from supervisor.integration.rules.work import Work
 from supervisor.model.ledger import ON_BRANCH, Fate
 from supervisor.publication.changes import read_changes
@@ -135,19 +137,39 @@ def holds(bare: Path, repo: pygit2.Repository, base: str, done: Integrated, head
 
 def check_that_each_job_is_whole(works: list[Work], done: Integrated) -> None:
     """What was verified together is all on the branch, or nothing of it is."""
-    fates = {row.change.sha: row.fate for row in done.changes}
+    fates = {row.change.key: row.fate for row in done.changes}
     for work in works:
-        found = {fates[change.sha] for change in work.changes}
+        found = {fates[change.key] for change in work.changes}
         assert found <= {Fate.MERGED, Fate.DUPLICATE, Fate.EMPTY} or found == {Fate.CONFLICT}
 
 
 def check_its_order(works: list[Work], done: Integrated) -> None:
     """A job's fixes stand one after the other, in the order in which it made them."""
     assert [each.job for each in done.landed if each.job is None] in ([], [None])
-    own = {change.sha: (work.job, place) for work in works for place, change in enumerate(work.changes)}
-    fixes = [own[each.changes[0]] for each in done.landed if each.job is not None]
+    own = {change.key: (work.job, place) for work in works for place, change in enumerate(work.changes)}
+    fixes = [own[each.keys[0]] for each in done.landed if each.job is not None]
     by_job = list(dict.fromkeys(job for job, _ in fixes))
     assert fixes == sorted(fixes, key=lambda fix: (by_job.index(fix[0]), fix[1]))
+
+
+def test_a_commit_that_two_jobs_made_alike_is_told_of_each() -> None:
+    """In the same second, with the same words. What became of one of them says nothing of the other."""
+    with bare_repository() as (folder, repo):
+        bare = folder / "bare.git"
+        base = commit_files(repo, BASE, [], "base")
+        same = commit_files(repo, {**BASE, "more": b"x = 9\n"}, [base], "[FIX_IMPL] both")
+        works = [Work(job, f"t{job}", read_changes(bare, base, same, job)) for job in (1, 2, 3)]
+        works[0] = replace(works[0], rejected="flaky: passed 1 of 3")
+        done = integrate(bare, base, "b", works)
+
+        assert [row.fate for row in done.jobs.values()] == [Fate.REJECTED, Fate.MERGED, Fate.DUPLICATE]
+        assert [row.detail for row in done.jobs.values()] == [
+            "flaky: passed 1 of 3",
+            "",
+            f"the same as {same} of job 2",
+        ]
+        assert [(row.change.job, row.commit) for row in done.changes] == [(1, ""), (2, done.head), (3, done.head)]
+        assert trailers_in(repo[done.head].peel(pygit2.Commit).message) == (("b.2", "b.3"), (same, same))
 
 
 def test_the_same_hunk_at_two_places_is_two_changes() -> None:

@@ -26,12 +26,13 @@ rows = st.lists(st.sampled_from(FATES), max_size=8).map(
 names = st.integers(0, 9).map(lambda number: f"c{number}")
 
 
-@given(rows, st.dictionaries(names, st.just("why")))
+@given(rows, st.dictionaries(names, st.just("why")), st.dictionaries(st.integers(0, 9), st.just("left out")))
 def test_a_reason_changes_no_row_but_those_that_stay_in_conflict(
-    before: list[ChangeRow], reasons: dict[str, str]
+    before: list[ChangeRow], reasons: dict[str, str], left_out: dict[int, str]
 ) -> None:
-    for was, row in zip(before, with_reasons(before, reasons), strict=True):
-        expected = reasons.get(was.change.sha, "") if was.fate is Fate.CONFLICT else ""
+    for was, row in zip(before, with_reasons(before, reasons, left_out), strict=True):
+        said = left_out.get(was.change.job, "") or reasons.get(was.change.sha, "")
+        expected = said if was.fate is Fate.CONFLICT else ""
         assert row == replace(was, detail=expected)
 
 

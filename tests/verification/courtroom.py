@@ -151,7 +151,7 @@ def lay_out(folder: Path, files: Mapping[str, str | None]) -> None:
 
 @asynccontextmanager
 async def courtroom(
-    folder: Path, trials: Callable[[GitStore, Path], AnyTrials] = Trials, **more: str
+    folder: Path, trials: Callable[[GitStore, Path], AnyTrials] = Trials, /, **more: str
 ) -> AsyncIterator[Courtroom]:
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir()

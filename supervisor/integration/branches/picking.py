@@ -86,7 +86,7 @@ def integrate(
     branch = Branch(merger.repo, onto or base, batch, by_job, said)
     branch.write(made.steps, credited(made.picks))
     # What is where the branch starts already is in its start.
-    there = dict.fromkeys((c.sha for p in made.picks if p.fate is Fate.DUPLICATE for c in p.changes), branch.start)
+    there = dict.fromkeys((c.key for p in made.picks if p.fate is Fate.DUPLICATE for c in p.changes), branch.start)
     rows = change_rows([*made.picks, *aside.values()], plan.rejected, works, there | branch.holders)
     units = tuple(unit for unit in plan.units if unit.job in aside)
     jobs = job_rows(works, rows, doubts)

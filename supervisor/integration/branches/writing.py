@@ -8,7 +8,7 @@ import pygit2
 from supervisor.adapters.git.merging import EMAIL, NAME
 from supervisor.integration.rules.messages import fix_message, squash_message
 from supervisor.integration.rules.work import Work
-from supervisor.model.change import Change
+from supervisor.model.change import Change, ChangeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,15 @@ class Landed:
 
     sha: str
     #: what became this commit, then what it is credited for besides
-    changes: tuple[str, ...]
+    keys: tuple[ChangeKey, ...]
     #: whose fix it is; None: it holds the tests of many
     job: int | None
     subject: str
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Their commits, as trailers name them."""
+        return tuple(sha for _, sha in self.keys)
 
 
 class Branch:
@@ -61,18 +66,18 @@ class Branch:
         return tuple(each.sha for each in self.landed)
 
     @property
-    def holders(self) -> dict[str, str]:
+    def holders(self) -> dict[ChangeKey, str]:
         """For each change on the branch, the commit that holds it."""
-        return {change: each.sha for each in self.landed for change in each.changes}
+        return {key: each.sha for each in self.landed for key in each.keys}
 
-    def write(self, steps: Sequence[Step], credited: Sequence[tuple[Change, str]]) -> None:
+    def write(self, steps: Sequence[Step], credited: Sequence[tuple[Change, ChangeKey]]) -> None:
         """`credited`: each change on the branch, with the merged one whose commit holds it."""
-        besides: dict[str, list[Change]] = {}
+        besides: dict[ChangeKey, list[Change]] = {}
         for change, holder in credited:
-            if change.sha != holder:
+            if change.key != holder:
                 besides.setdefault(holder, []).append(change)
         for step in steps:
-            self.commit(step, [each for change in step.changes for each in besides.get(change.sha, ())])
+            self.commit(step, [each for change in step.changes for each in besides.get(change.key, ())])
 
     def commit(self, step: Step, besides: Sequence[Change] = ()) -> None:
         changes = (*step.changes, *besides)
@@ -86,5 +91,5 @@ class Branch:
         parent = self.repo[self.head].id
         made = str(self.repo.create_commit(None, signature, signature, message, step.tree.id, [parent]))
         job = None if step.is_squash else step.changes[0].job
-        shas = tuple(change.sha for change in changes)
-        self.landed.append(Landed(made, shas, job, message.partition("\n")[0]))
+        keys = tuple(change.key for change in changes)
+        self.landed.append(Landed(made, keys, job, message.partition("\n")[0]))

@@ -12,6 +12,7 @@ from typing import Literal
 from supervisor.integration.rules.ledger import ChangeRow
 from supervisor.integration.rules.messages import trailers_in
 from supervisor.integration.rules.work import Unit
+from supervisor.model.change import Change
 from supervisor.model.ledger import Fate
 
 type Reason = Literal[
@@ -76,11 +77,12 @@ def placed(
     """What each commit claims to be, and objections.
 
     `machine`: the changes in each of the machine's commits; `aside`: the units in conflict."""
-    conflicts = {change.sha: unit for unit in aside for change in unit.changes}
-    held = {change: sha for sha, changes in machine.items() for change in changes}
+    merged = {change: sha for sha, changes in machine.items() for change in changes}
+    own = {unit.job: unit for unit in aside}
     found, lies = list[Placed](), list[Objection]()
     for commit in commits:
         jobs, changes = trailers_in(commit.message)
+        conflicts, held = _told_apart({job: f"{batch}.{job}" in jobs for job in own}, own, merged)
         if commit.sha in machine:
             found.append(Placed(commit, machine=commit.sha))
         elif (lie := _untrue(commit, changes, held, conflicts)) is not None:
@@ -99,6 +101,17 @@ def placed(
         else:
             found.append(Placed(commit, machine=held[changes[0]]))
     return found, [*lies, *_repeated(found)]
+
+
+def _told_apart(
+    is_named: Mapping[int, bool], aside: Mapping[int, Unit], merged: Mapping[str, str]
+) -> tuple[dict[str, Unit], dict[str, str]]:
+    """The conflicts and the machine's commits, by change. Where two jobs brought the same commit, and one of them is
+    in conflict, its name says which is meant."""
+    units = sorted(aside.values(), key=lambda unit: is_named[unit.job])
+    conflicts = {change.sha: unit for unit in units for change in unit.changes}
+    meant = {sha for sha, unit in conflicts.items() if is_named[unit.job]}
+    return conflicts, {sha: commit for sha, commit in merged.items() if sha not in meant}
 
 
 def _untrue(
@@ -178,14 +191,21 @@ def untrue(
             yield f"the integrator ranks {_shown(change)}, which is not a fix on this branch"
 
 
-def with_reasons(rows: Sequence[ChangeRow], reasons: Mapping[str, str]) -> tuple[ChangeRow, ...]:
-    """The rows, with the integrator's reasons for conflicts that it gave up."""
+def with_reasons(
+    rows: Sequence[ChangeRow], reasons: Mapping[str, str], left_out: Mapping[int, str]
+) -> tuple[ChangeRow, ...]:
+    """The rows, with the integrator's reasons for conflicts that it gave up, by change, and those why a resolution
+    was left out, by job."""
     return tuple(
-        replace(row, detail="; ".join(filter(None, [row.detail, reasons.get(row.change.sha, "")])))
+        replace(row, detail="; ".join(filter(None, [row.detail, _reason(row.change, reasons, left_out)])))
         if row.fate is Fate.CONFLICT
         else row
         for row in rows
     )
+
+
+def _reason(change: Change, reasons: Mapping[str, str], left_out: Mapping[int, str]) -> str:
+    return left_out.get(change.job, "") or reasons.get(change.sha, "")
 
 
 def _is_name(said: object) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from supervisor.integration.rules.work import Picked, Work
-from supervisor.model.change import Change
+from supervisor.model.change import Change, ChangeKey
 from supervisor.model.ledger import Fate, LedgerRow
 
 MAX_NAMED = 3
@@ -27,20 +27,23 @@ class ChangeRow:
 
 
 def change_rows(
-    picks: Iterable[Picked], rejected: Mapping[str, str], works: Iterable[Work], commits: Mapping[str, str]
+    picks: Iterable[Picked],
+    rejected: Mapping[ChangeKey, str],
+    works: Iterable[Work],
+    commits: Mapping[ChangeKey, str],
 ) -> tuple[ChangeRow, ...]:
     """A row for every change of every work. `commits` maps a change on the branch to its commit."""
-    rows: dict[str, ChangeRow] = {}
+    rows: dict[ChangeKey, ChangeRow] = {}
     for picked in picks:
         detail = _detail(picked)
         for change in picked.changes:
-            commit = commits.get(change.sha, "")
-            rows[change.sha] = ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
+            commit = commits.get(change.key, "")
+            rows[change.key] = ChangeRow(change, picked.fate, detail, commit, picked.paths, picked.rivals)
     ordered = []
     for work in sorted(works, key=lambda work: work.job):
         for change in work.changes:
-            left_out = ChangeRow(change, Fate.REJECTED, rejected.get(change.sha, ""))
-            ordered.append(rows.get(change.sha, left_out))
+            left_out = ChangeRow(change, Fate.REJECTED, rejected.get(change.key, ""))
+            ordered.append(rows.get(change.key, left_out))
     return tuple(ordered)
 
 
@@ -86,17 +89,17 @@ def _job_row(work: Work, rows: list[ChangeRow], doubts: tuple[str, ...]) -> Ledg
     return LedgerRow(fate, "; ".join(details), tuple(commits), doubts if on_branch else ())
 
 
-def credited(picks: Iterable[Picked]) -> tuple[tuple[Change, str], ...]:
+def credited(picks: Iterable[Picked]) -> tuple[tuple[Change, ChangeKey], ...]:
     """Each change on the branch with the merged change whose commit contains it, for duplicates, too."""
-    found: dict[str, str] = {}
-    named: list[tuple[Change, str]] = []
+    found: dict[ChangeKey, ChangeKey] = {}
+    named: list[tuple[Change, ChangeKey]] = []
     for picked in picks:
         for change in picked.changes:
             if picked.fate is Fate.MERGED:
-                found[change.sha] = change.sha
+                found[change.key] = change.key
             elif picked.fate is Fate.DUPLICATE and picked.holder is not None:
-                found[change.sha] = found[picked.holder.sha]
+                found[change.key] = found[picked.holder.key]
             else:
                 continue
-            named.append((change, found[change.sha]))
+            named.append((change, found[change.key]))
     return tuple(named)

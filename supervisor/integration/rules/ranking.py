@@ -7,7 +7,7 @@ from supervisor.integration.rules.ledger import ChangeRow
 from supervisor.integration.rules.siblings import helped
 from supervisor.integration.rules.work import Evidence, Unit, Work, brought
 from supervisor.model.batch import Batch
-from supervisor.model.change import IMPLEMENTATION, Change
+from supervisor.model.change import IMPLEMENTATION, Change, ChangeKey
 from supervisor.model.job import Job
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
@@ -82,8 +82,8 @@ class Plan:
     units: tuple[Unit, ...]
     #: units with fixes, the most useful first
     ranked: tuple[Unit, ...]
-    #: why a change was left out, by commit
-    rejected: dict[str, str]
+    #: why a change was left out
+    rejected: dict[ChangeKey, str]
 
     @property
     def jobs(self) -> tuple[int, ...]:
@@ -94,11 +94,11 @@ class Plan:
 
 def planned(works: Iterable[Work]) -> Plan:
     """Plan an integration. The order of `works` does not matter."""
-    rejected: dict[str, str] = {}
+    rejected: dict[ChangeKey, str] = {}
     units: list[Unit] = []
     for work in sorted(works, key=lambda work: work.job):
         out = _left_out(work)
-        rejected |= out
+        rejected |= {change.key: out[change.sha] for change in work.changes if change.sha in out}
         if kept := tuple(change for change in work.changes if change.sha not in out):
             without = {path for change in work.changes if change.sha in out for path in change.paths}
             units.append(_unit(work, kept, frozenset(without)))

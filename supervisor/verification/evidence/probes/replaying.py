@@ -174,7 +174,7 @@ def pytest_sessionfinish() -> Any:
 def _name(item: Any) -> str:
     """As the probe says it that tells tests apart, if it is there."""
     telling = sys.modules.get("_telling_probe")
-    return item.nodeid if telling is None else telling._now[0]
+    return str(item.nodeid if telling is None else telling._now[0])
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)
