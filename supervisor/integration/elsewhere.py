@@ -34,7 +34,7 @@ class Elsewhere:
     def __init__(self, layout: Layout, tasks: TaskGroup, trials: AnyTrials) -> None:
         """`tasks`: in which branches are made, while nobody waits for them."""
         self._store, self._layout = GitStore(layout.state_dir), layout
-        self._prover = Prover(trials)
+        self._prover = Prover(trials, layout)
         self._tasks = tasks
         self._making: dict[tuple[str, str], Promise[Integration]] = {}
 

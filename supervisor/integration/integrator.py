@@ -40,7 +40,7 @@ MOST_PATCHES = 50
 
 class BranchIntegrator:
     def __init__(self, store: GitStore, layout: Layout, trials: AnyTrials) -> None:
-        self._store, self._layout, self._prover = store, layout, Prover(trials)
+        self._store, self._layout, self._prover = store, layout, Prover(trials, layout)
         self._machine = MachinePass(store, layout, self._prover)
         self._asking = Asking(store, layout)
         self._taking = Taking(store, layout, self._prover, self._machine)

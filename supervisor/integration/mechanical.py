@@ -55,14 +55,14 @@ class MachinePass:
     async def candidate(self, batch: Batch, done: Integrated) -> Candidate:
         """The tests that a branch is proved by."""
         if not proves(batch):
-            return Candidate(done.head, ())
+            return Candidate(done.head, (), tree=done.tree)
         suite = batch.profile.branch_tests
         if suite is None:
             touched = {path for row in done.changes if row.fate in ON_BRANCH for path in row.change.paths}
             suite = await in_thread(packages, self._store.bare(Path(batch.repo)), batch.base, tuple(touched))
         elif not suite:
             suite = None
-        return Candidate(done.head, must_pass(batch, done.changes), suite)
+        return Candidate(done.head, must_pass(batch, done.changes), suite, done.tree)
 
 
 async def gather(store: GitStore, layout: Layout, batch: Batch) -> tuple[Work, ...]:

@@ -8,13 +8,18 @@ Then all is asked again. What fails on nothing at all is no fault of the branch.
 """
 
 import os
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from supervisor.adapters.layout import Layout
 from supervisor.model.batch import Batch
 from supervisor.model.node import cases_of, file_of
+from supervisor.verification.baselines import Baselines
+from supervisor.verification.together.parts import GOING_ON
 from supervisor.verification.trials.asking import AnyTrials, Place, Unready
-from supervisor.verification.trials.runs import Run
+from supervisor.verification.trials.reports import Case
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 
 #: so many tests that failed with the others are tried by themselves
 MOST_ALONE = 20
@@ -25,12 +30,46 @@ MOST_NAMED = 3
 #: why each of the tests that fail does
 type Failures = dict[str, str]
 MOST_BROKEN = 100
+MOST_SEEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A branch as it would be."""
+
+    head: str
+    #: what must pass on it, because it was seen to pass
+    tests: Collection[str]
+    #: what else must not fail that passes at its start: arguments for pytest, () for all that there is; None: nothing
+    suite: tuple[str, ...] | None = None
+    #: its files
+    tree: str = ""
+
+
+class Seen:
+    """What suites came to lately, by batch and by the files that they ran on: a branch that was proved is the start
+    of the next one."""
+
+    def __init__(self) -> None:
+        self._cases: OrderedDict[tuple[str, str, tuple[str, ...]], Mapping[str, Case]] = OrderedDict()
+
+    def keep(self, batch: str, tree: str, suite: tuple[str, ...], run: Run) -> None:
+        """A run that was cut short says nothing of what it did not come to."""
+        if tree and not run.cut_short:
+            self._cases[batch, tree, suite] = run.cases
+            while len(self._cases) > MOST_SEEN:
+                self._cases.popitem(last=False)
+
+    def of(self, batch: str, tree: str, suite: tuple[str, ...]) -> Mapping[str, Case] | None:
+        return self._cases.get((batch, tree, suite))
 
 
 class Suites:
-    def __init__(self, trials: AnyTrials, batch: Batch, start: str) -> None:
-        self._trials, self._batch, self.start = trials, batch, start
-        self._before: dict[tuple[str, ...], Mapping[str, str]] = {}
+    def __init__(self, trials: AnyTrials, baselines: Baselines, seen: Seen, batch: Batch, start: Candidate) -> None:
+        self._trials, self._baselines, self._seen, self._batch = trials, baselines, seen, batch
+        self.start = start
+        #: what files came to at the start, and nothing of those that could not be run there
+        self._before: dict[str, Mapping[str, Case]] = {}
         #: tests beside the batch's that were seen to fail on some branch and to pass at the start
         self.broken: set[str] = set()
         self._notes: dict[str, None] = {}
@@ -39,18 +78,18 @@ class Suites:
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes)
 
-    async def broken_on(
-        self, trial: Place, suite: tuple[str, ...], tests: Sequence[str]
-    ) -> tuple[list[str], list[str]]:
-        """What of the suite is broken there, and which of the tests it says nothing good of."""
+    async def broken_on(self, trial: Place, candidate: Candidate) -> tuple[list[str], list[str]]:
+        """What of its suite is broken there, and which of its tests that says nothing good of."""
+        suite, tests = candidate.suite or (), candidate.tests
         run = await self._run(trial, suite)
         self._note(suite, run)
+        self._seen.keep(self._batch.id, candidate.tree, suite, run)
         failed = {node for node, case in run.cases.items() if case.result == "failed"}
         uncollected = run.report.unread_files
         left = [test for test in tests if not holds(run, test)]
         if not failed and not uncollected:
             return [], left
-        before = await self._passing(suite)
+        before = await self._passing(suite, {file_of(node) for node in failed} | uncollected)
         gone = [node for node in before if node not in run.cases and file_of(node) in uncollected]
         broken = [node for node in before if node in failed] + gone
         own = {node for test in tests for node in cases_of(run.cases, test)}
@@ -58,28 +97,40 @@ class Suites:
         self.broken |= set(found)
         return found, left
 
-    async def _passing(self, suite: tuple[str, ...]) -> Collection[str]:
-        """What passes at the start."""
-        if suite not in self._before:
+    async def _passing(self, suite: tuple[str, ...], files: Collection[str]) -> list[str]:
+        """Of these files, what passes at the start. What is found so is tried by itself before anything follows."""
+        known = self._seen.of(self._batch.id, self.start.tree, suite)
+        if known is None:
+            await self._look(sorted(file for file in files if file not in self._before))
+            known = {node: case for file in files for node, case in self._before[file].items()}
+        return [node for node, case in known.items() if case.result == "passed" and file_of(node) in files]
+
+    async def _look(self, files: Sequence[str]) -> None:
+        """At the base of the batch most of them have been run: by the survey, or for a claim."""
+        for file in files if self.start.head == self._batch.base else ():
+            baseline = await self._baselines.known(self._batch, file)
+            if baseline is not None and baseline.run is not None and not baseline.run.cut_short:
+                self._before[file] = baseline.run.cases
+        if left := [file for file in files if file not in self._before]:
+            self._before |= {file: {} for file in left}
             name = f"{self._batch.id}-start-{os.urandom(4).hex()}"
             try:
-                async with self._trials.trial(self._batch, self.start, name) as trial:
-                    run = await self._run(trial, suite)
-                if run.cut_short:
-                    where = " ".join(suite) or "the whole repository"
-                    why = f"what the tests of {where} came to before is known in part at most: {run.cut_short}"
-                    self._notes[why] = None
-                self._before[suite] = {node: case.result for node, case in run.cases.items()}
+                async with self._trials.trial(self._batch, self.start.head, name) as trial:
+                    there = [file for file in left if await trial.head_of(file)]
+                    run = await self._run(trial, tuple(there), Instruments(args=GOING_ON)) if there else None
             except Unready as unready:
                 self._notes[f"beside the batch's own tests none could be run: {unready}"] = None
-                self._before[suite] = {}
-        return [node for node, result in self._before[suite].items() if result == "passed"]
+                return
+            if run is not None:
+                self._before |= {file: cases_of(run.cases, file) for file in there}
+                if run.cut_short:
+                    why = f"what {_named(there)} came to before is known in part at most: {run.cut_short}"
+                    self._notes[why] = None
 
-    async def _run(self, trial: Place, suite: tuple[str, ...]) -> Run:
+    async def _run(self, trial: Place, suite: tuple[str, ...], instruments: Instruments = PLAIN) -> Run:
         profile = self._batch.profile
-        return await trial.run(
-            *suite, times=max(1, round(profile.branch_tests_seconds / profile.test_timeout_seconds))
-        )
+        times = max(1, round(profile.branch_tests_seconds / profile.test_timeout_seconds))
+        return await trial.run(*suite, times=times, instruments=instruments)
 
     def _note(self, suite: tuple[str, ...], run: Run) -> None:
         """What was not run is said."""
@@ -99,17 +150,6 @@ def holds(run: Run, test: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A branch as it would be."""
-
-    head: str
-    #: what must pass on it, because it was seen to pass
-    tests: Collection[str]
-    #: what else must not fail that passes at its start: arguments for pytest, () for all that there is; None: nothing
-    suite: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Proof[T: Hashable]:
     #: what can't be kept, each with the reason
     out: dict[T, str] = field(default_factory=dict)
@@ -118,15 +158,17 @@ class Proof[T: Hashable]:
 
 
 class Prover:
-    def __init__(self, trials: AnyTrials) -> None:
-        self._trials = trials
+    def __init__(self, trials: AnyTrials, layout: Layout) -> None:
+        self._trials, self._layout, self._seen = trials, layout, Seen()
 
     async def proved[T: Hashable](
         self, batch: Batch, items: Sequence[T], made_of: Callable[[Sequence[T]], Awaitable[Candidate]]
     ) -> Proof[T]:
         if not items:
             return Proof()
-        asked = _Asked(self._trials, batch, (await made_of([])).head)
+        baselines = Baselines(self._trials, self._layout, self._trials.pool_of(batch))
+        suites = Suites(self._trials, baselines, self._seen, batch, await made_of([]))
+        asked = _Asked(self._trials, batch, suites)
 
         async def failures(of: Sequence[T], only: Collection[str] | None = None) -> Failures:
             return await asked.failures(await made_of(of), only)
@@ -151,22 +193,21 @@ class Prover:
 class _Asked:
     """The tests of one proof."""
 
-    def __init__(self, trials: AnyTrials, batch: Batch, start: str) -> None:
-        self._trials, self._batch = trials, batch
-        self.suites = Suites(trials, batch, start)
+    def __init__(self, trials: AnyTrials, batch: Batch, suites: Suites) -> None:
+        self._trials, self._batch, self.suites = trials, batch, suites
 
     async def failures(self, candidate: Candidate, only: Collection[str] | None) -> Failures:
         """Of `only` these, or of all that there is to ask."""
         tests = [test for test in candidate.tests if only is None or test in only]
         beside = [test for test in only or () if test in self.suites.broken]
-        suite = candidate.suite if only is None and candidate.head != self.suites.start else None
+        suite = candidate.suite if only is None and candidate.head != self.suites.start.head else None
         if not tests and not beside and suite is None:
             return {}
         name = f"{self._batch.id}-integration-{os.urandom(4).hex()}"
         try:
             async with self._trials.trial(self._batch, candidate.head, name) as trial:
                 if suite is not None:
-                    beside, tests = await self.suites.broken_on(trial, suite, tests)
+                    beside, tests = await self.suites.broken_on(trial, candidate)
                 return await self._failing(trial, list(dict.fromkeys([*tests, *beside])))
         except Unready as unready:
             return dict.fromkeys([*tests, *beside], str(unready))
@@ -187,6 +228,11 @@ class _Asked:
             if not holds(alone, test):
                 failing[test] = alone.why_not
         return failing
+
+
+def _named(files: Sequence[str]) -> str:
+    more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
+    return ", ".join(files[:MOST_NAMED]) + more
 
 
 def _reason(failing: Failures) -> str:

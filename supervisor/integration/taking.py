@@ -126,7 +126,11 @@ class Taking:
 
         async def made_of(jobs: Sequence[int]) -> Candidate:
             made = await self._with(making, jobs)
-            return await self._machine.candidate(making.batch, made) if jobs else Candidate(made.head, ())
+            return (
+                await self._machine.candidate(making.batch, made)
+                if jobs
+                else Candidate(made.head, (), tree=made.tree)
+            )
 
         return (await self._prover.proved(making.batch, jobs, made_of)).out
 

@@ -64,12 +64,12 @@ class BranchTrials:
     async def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
     ) -> AsyncIterator[Place]:
-        pool = self._pool_of(batch)
+        pool = self.pool_of(batch)
         there = RemoteTrials(self._store, self._state_dir, self._verifiers, pool) if pool else self._here
         async with there.trial(batch, sha, name, replaced=replaced) as trial:
             yield trial
 
-    def _pool_of(self, batch: Batch) -> str:
+    def pool_of(self, batch: Batch) -> str:
         """The first remote one in which some of its work is verified; "": all of it on this machine."""
         pools = self._verifiers.state().pools
         made_in = sorted({job.pool for job in batch.touched.values() if job.brought.head})

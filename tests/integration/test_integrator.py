@@ -29,9 +29,9 @@ BOTH = DOUBLED.replace("def half(x):\n    return x\n", "def half(x):\n    return
 MERGED = [Fate.MERGED, Fate.MERGED]
 
 
-async def in_conflict(folder: Path, *, tests: bool = False) -> tuple[Workshop, dict[str, Any], str]:
+async def in_conflict(folder: Path, *, tests: bool = False, **files: str) -> tuple[Workshop, dict[str, Any], str]:
     """A fix that is picked, one that collides with it, and what the integrator is asked."""
-    workshop = await Workshop(folder).opened()
+    workshop = await Workshop(folder, files).opened()
     workshop.profile = replace(workshop.profile, integrator=True, verify_runs=1 if tests else 0)
     workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
     workshop.job(
@@ -69,6 +69,17 @@ async def test_what_it_resolves_is_on_the_branch_and_in_the_ledger(tmp_path: Pat
     assert f"Supervisor-Doubt: b.2: {doubt}" in git(workshop.bare, "log", "-1", "--format=%B", done.head)
     assert "return x // 2" in done.ledger[1].doubts[0]  # the fix of the other gave way to it
     assert await workshop.integrate() == done
+
+
+async def test_the_branch_that_was_proved_is_not_run_again_as_the_start_of_the_next(tmp_path: Path) -> None:
+    fails = "def test_aaa():\n    assert 0\n"
+    workshop, _, change = await in_conflict(tmp_path, tests=True, test_aaa__py=fails)
+    assert [each == workshop.base for each in workshop.trials.commits] == [False, True]
+    workshop.trials.commits.clear()
+    workshop.integrated_by(("[FIX_IMPL] Double" + trailers(2, change), {"app__py": BOTH}))
+    done = await workshop.integrate()
+    assert list(fates(done).values()) == MERGED
+    assert workshop.trials.commits == [done.head]
 
 
 async def test_what_it_gives_up_keeps_its_row_with_the_reason(tmp_path: Path) -> None:

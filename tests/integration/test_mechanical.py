@@ -7,6 +7,7 @@ from supervisor.integration.elsewhere import Elsewhere
 from supervisor.model.ledger import Fate
 from supervisor.model.outcome import Outcome
 from supervisor.tasks import beside
+from supervisor.verification.baselines import Baselines
 from tests.agent_clone import commit, git
 from tests.integration.workshop import DOUBLE, DOUBLED, HALF, HALVED, POLITE, QUARTERED, SANE, TESTS, Workshop, fates
 
@@ -171,6 +172,30 @@ async def test_a_test_that_was_not_submitted_must_hold_too_if_it_held_at_the_bas
     assert fates(done) == {1: Fate.MERGED, 2: Fate.REJECTED}
     assert done.ledger[2].detail.startswith("breaks test_shop.py::test_price on the branch: ")
     assert "test_aaa" not in done.ledger[2].detail
+
+
+FAILS = {"test_aaa__py": "def test_aaa():\n    assert 0\n"}
+
+
+async def test_what_failed_at_the_base_is_known_from_the_survey(tmp_path: Path) -> None:
+    workshop = await Workshop(tmp_path, FAILS).opened()
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    for test in ("test_aaa.py::test_aaa", DOUBLE):
+        await Baselines(workshop.trials, workshop.layout).run(workshop.batch, test)
+    workshop.trials.commits.clear()
+    done = await workshop.integrate()
+    assert fates(done) == {1: Fate.MERGED}
+    assert workshop.trials.commits == [done.head]
+
+
+async def test_without_a_survey_only_the_files_of_what_fails_are_run_at_the_base(tmp_path: Path) -> None:
+    slow = "import time\n\n\ndef test_slow(pytestconfig):\n    import app\n    app.half(2) == 1 or time.sleep(600)\n"
+    workshop = await Workshop(tmp_path, {**FAILS, "test_slow__py": slow}).opened()
+    workshop.profile = replace(workshop.profile, branch_tests_seconds=30)
+    workshop.job(HALF, ("[FIX_IMPL] Halve", {"app__py": HALVED}))
+    done = await workshop.integrate()
+    assert (fates(done), done.notes) == ({1: Fate.MERGED}, ())
+    assert workshop.trials.commits == [done.head, workshop.base]
 
 
 async def test_each_rejection_names_what_its_own_change_broke(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.profile import Profile
 from supervisor.model.verdict import Verdict
 from supervisor.ports import Integration, Judgement
-from supervisor.verification.trials.trial import Trials
+from supervisor.verification.trials.trial import Trial, Trials
 from tests.agent_clone import commit, git
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -36,6 +37,21 @@ HALVED = APP.replace("def half(x):\n    return x\n", "def half(x):\n    return x
 QUARTERED = APP.replace("def half(x):\n    return x\n", "def half(x):\n    return x // 4\n")
 #: breaks SANE together with DOUBLED
 POLITE = APP.replace("POLITE = False", "POLITE = True")
+
+
+class NotedTrials(Trials):
+    def __init__(self, store: GitStore, state_dir: Path) -> None:
+        super().__init__(store, state_dir)
+        #: on which something was run
+        self.commits: list[str] = []
+
+    @asynccontextmanager
+    async def trial(
+        self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
+    ) -> AsyncIterator[Trial]:
+        self.commits.append(sha)
+        async with super().trial(batch, sha, name, replaced=replaced) as trial:
+            yield trial
 
 
 @dataclass
@@ -56,7 +72,7 @@ class Workshop:
         self.base = commit(self.repo, "base", app__py=APP, **tests, **self.files)
         self.layout = Layout(self.folder / "state")
         self.store = GitStore(self.layout.state_dir)
-        self.trials = Trials(self.store, self.layout.state_dir)
+        self.trials = NotedTrials(self.store, self.layout.state_dir)
         self.integrator = BranchIntegrator(self.store, self.layout, self.trials)
         self._integrators: Job | None = None
 

@@ -62,6 +62,9 @@ class HangingTrial(BusyTrial):
 class BusyTrials:
     kind: type[BusyTrial] = BusyTrial
 
+    def pool_of(self, batch: Batch) -> str:
+        return ""
+
     def __init__(self, store: GitStore, state_dir: Path) -> None:
         self._trials = Trials(store, state_dir)
 

@@ -190,3 +190,6 @@ class RemoteTrials:
         finally:
             trial.leave()
             await discard(folder)
+
+    def pool_of(self, batch: Batch) -> str:
+        return self._pool

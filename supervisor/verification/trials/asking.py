@@ -63,6 +63,10 @@ class AnyTrials(Protocol):
         """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready GitFailed."""
         ...
 
+    def pool_of(self, batch: Batch) -> str:
+        """Where they are; "": on this machine."""
+        ...
+
 
 def setup_failed(profile: Profile, done: Ended) -> str:
     last = " ".join(clean(done.tail).strip().splitlines()[-1:])[:200]

@@ -221,6 +221,9 @@ class Trials:
         finally:
             await discard(folder)
 
+    def pool_of(self, batch: Batch) -> str:
+        return ""
+
     async def _sandbox(self, batch: Batch, bare: Path) -> Sandbox:
         wanted = batch.profile.sandbox
         lacks = await walls_lack() if wanted != "off" else ""
