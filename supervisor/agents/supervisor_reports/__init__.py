@@ -43,6 +43,7 @@ class _Reporter:
     def __init__(self, config: Any, tell: Any) -> None:
         self._config, self._line = config, tell
         self._carried: list[dict[str, Any]] = []
+        self._loaded: dict[Any, Any] = {}
         self._is_worker = hasattr(config, "workerinput")
         self._watch = watcher()
         if not self._is_worker:
@@ -163,10 +164,12 @@ class _Reporter:
             self._line(None)
 
     def _tell_loaded(self) -> Any:
-        for name, file in _plugins(self._config):
-            self._tell(kind="plugin", name=name, file=file)
-        for name, file in _modules():
-            self._tell(kind="module", name=name, file=file)
+        """What was not told before."""
+        loaded = [("plugin", *each) for each in _plugins(self._config)] + [("module", *each) for each in _modules()]
+        for kind, name, file in loaded:
+            if self._loaded.get((kind, name)) != file:
+                self._loaded[kind, name] = file
+                self._tell(kind=kind, name=name, file=file)
 
 
 # --- records

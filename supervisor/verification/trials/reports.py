@@ -143,7 +143,7 @@ def understood(heard: Heard, checkout: Path) -> Report:
 
 class _Reading:
     def __init__(self, heard: Heard, checkout: Path) -> None:
-        self._heard, self._checkout = heard, checkout
+        self._heard, self._inside = heard, f"{checkout}/"
         self._by_kind: dict[str, list[Record]] = defaultdict(list)
         for record in heard.records:
             self._by_kind[record.kind].append(record)
@@ -176,8 +176,8 @@ class _Reading:
     def _place(self, path: str) -> str:
         if not path.startswith("/"):
             return path
-        normal = PurePosixPath(path)
-        return str(normal.relative_to(self._checkout)) if normal.is_relative_to(self._checkout) else path
+        inside = f"{PurePosixPath(path)}/".removeprefix(self._inside)  # many times faster than `relative_to`
+        return path if inside.startswith("/") else inside.removesuffix("/") or "."
 
     def _why(self, record: Record) -> str:
         """The first line of what was said, and its place."""
