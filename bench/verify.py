@@ -1,4 +1,4 @@
-"""Claims verified together, beside the same claims one by one: starts of pytest, setups, seconds, and their verdicts.
+"""Claims verified together, beside the same claims one by one: starts of pytest, setups, time, and their verdicts.
 
     python -m bench.verify [--claims 60] [--files 20] [--seeds 1..1] [--one-by-one 20] [--curve]
 
@@ -10,6 +10,7 @@ flaky one. `--curve` goes from 25 to so many claims and prints the exponent.
 import argparse
 import asyncio
 import math
+import resource
 import sys
 import tempfile
 import time
@@ -49,22 +50,34 @@ class Cost:
     starts: float
     setups: float
     seconds: float
+    #: of processors
+    work: float
+
+    def times(self, more: float) -> "Cost":
+        parts = (self.starts, self.setups, self.seconds, self.work)
+        return Cost(round(self.claims * more), *(part * more for part in parts))
 
     def __str__(self) -> str:
         each = f"{self.starts / self.claims:.2f} starts and {self.seconds / self.claims:.2f} s a claim"
-        return f"{self.starts:.0f} starts of pytest, {self.setups:.0f} setups, {self.seconds:.0f} s ({each})"
+        took = f"{self.seconds:.0f} s, {self.work:.0f} s of CPU"
+        return f"{self.starts:.0f} starts of pytest, {self.setups:.0f} setups, {took} ({each})"
+
+
+def worked() -> float:
+    """Seconds of processors that we have used, and what has ended below us."""
+    return sum(sum(resource.getrusage(whose)[:2]) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 async def together(folder: Path, made: Generated) -> tuple[Cost, dict[int, Verdict]]:
     """And the verdicts."""
     store = GitStore(folder / "state")
     trials = CountedTrials(store, folder / "state")
-    began = time.monotonic()
+    began, before = time.monotonic(), worked()
     found = await settle(ProvingJudge(store, Layout(folder / "state"), trials), made)
-    seconds = time.monotonic() - began
+    seconds, work = time.monotonic() - began, worked() - before
     print(f"  groups of {', '.join(str(len(group)) for group in found.groups if len(group) > 1)};", end=" ")
     print(f"{len(found.put_back)} claims put back")
-    return Cost(len(made.jobs), trials.starts, trials.setups, seconds), found.verdicts
+    return Cost(len(made.jobs), trials.starts, trials.setups, seconds, work), found.verdicts
 
 
 async def one_by_one(folder: Path, made: Generated, sample: int) -> tuple[Cost, dict[int, Verdict]]:
@@ -73,10 +86,10 @@ async def one_by_one(folder: Path, made: Generated, sample: int) -> tuple[Cost, 
     trials = CountedTrials(store, folder / "state")
     judge = ProvingJudge(store, Layout(folder / "state"), trials)
     jobs = made.jobs[:: max(1, len(made.jobs) // sample)] if sample else made.jobs
-    began = time.monotonic()
+    began, before = time.monotonic(), worked()
     verdicts = {job.number: await judge.verify(made.batch, job) for job in jobs}
-    more, seconds = len(made.jobs) / len(jobs), time.monotonic() - began
-    return Cost(len(made.jobs), trials.starts * more, trials.setups * more, seconds * more), verdicts
+    more, seconds, work = len(made.jobs) / len(jobs), time.monotonic() - began, worked() - before
+    return Cost(len(jobs), trials.starts, trials.setups, seconds, work).times(more), verdicts
 
 
 def wrong(made: Generated, shared: Mapping[int, Verdict], alone: Mapping[int, Verdict]) -> Iterator[str]:

@@ -160,6 +160,22 @@ async def test_more_new_tests_than_are_tried_are_a_doubt(tmp_path: Path) -> None
         )
 
 
+async def test_who_leaves_more_notes_than_are_read_is_doubted(tmp_path: Path) -> None:
+    """What the probes would have noted is hidden behind them."""
+    floods = """    import os, sys
+
+    for each in [os.path.join(each, "seen") for each in sys.path]:
+        if os.path.isfile(each):
+            with open(each, "a") as file:
+                file.write("x" * 9 * 2**20)
+"""
+    async with courtroom(tmp_path) as here:
+        files = {"tool.py": FIXED.replace("    if n < 0:\n", f"{floods}    if n < 0:\n", 1)}
+        verdict = await here.verdict(DOUBLE, "fixed", files)
+
+        assert "not all is known that its test did: there are too many notes of it, or none" in verdict.doubts
+
+
 async def test_what_ends_where_nothing_is_tested_is_a_doubt(tmp_path: Path) -> None:
     ends = "    import os, sys\n\n    if sys.argv[-1].endswith('again_0.py'):\n        os._exit(1)\n"
     async with courtroom(tmp_path) as here:

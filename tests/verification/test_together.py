@@ -184,6 +184,17 @@ async def test_a_run_that_never_ends_is_taken_apart(tmp_path: Path) -> None:
     assert all(isinstance(each, PutBack) for each in found.values())
 
 
+async def test_who_hides_what_tests_do_is_taken_apart_from_the_others(tmp_path: Path) -> None:
+    """Of what is noted too much is left, so that the rest is not read."""
+    notes = "[os.path.join(each, 'seen') for each in sys.path if os.path.isfile(os.path.join(each, 'seen'))]"
+    flood = f"import os, sys; [open(each, 'a').write('x' * 9 * 2**20) for each in {notes}]"
+    found = await together(tmp_path, of_kinds("improved", "improved"), edited(1, 2, flood))
+    assert {each.why for each in found.values() if isinstance(each, PutBack)} == {
+        "not all is known that their tests did"
+    }
+    assert all(isinstance(each, PutBack) for each in found.values())
+
+
 async def test_a_file_that_can_not_be_collected_holds_up_nobody_else(tmp_path: Path) -> None:
     found = await together(
         tmp_path, of_kinds(*["improved"] * 3), edited(2, 3, "pass", at_the_end="\n\nimport nowhere\n")

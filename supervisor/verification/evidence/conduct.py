@@ -22,6 +22,7 @@ async def ask(inquiry: Inquiry) -> Shown:
         _replaced(before, after),
         _otherwise(inquiry, after),
         _not_again(inquiry, after),
+        ["not all is known that its test did: there are too many notes of it, or none"] if after.is_cut else [],
     )
     return Shown(doubts=tuple(sentence for each in found for sentence in islice(each, MOST)))
 

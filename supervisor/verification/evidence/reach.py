@@ -28,7 +28,8 @@ async def ask(inquiry: Inquiry) -> Shown:
     else:
         inquiry.undone = old
     lost = _lost(before, after) if is_same_code else []
-    reach = Reach(_count(before), _count(after), tuple(lost[:MOST_PLACES]), _files(after))
+    cut = "not all that it does was noted" if before.is_cut or after.is_cut else ""
+    reach = Reach(_count(before), _count(after), tuple(lost[:MOST_PLACES]), _files(after), cut)
     if (before.runs and not after.runs) or (before.opened and not (after.opened or after.runs)):
         used = ", ".join([*sorted(before.lines)[:3], *sorted(before.programs)[:3], *sorted(before.opened)[:3]][:3])
         return Shown(reach, refusal=f"reach: its test uses nothing of the implementation any more; before: {used}")

@@ -5,13 +5,15 @@ names those count that are in the commit. Nobody is believed who says to have re
 """
 
 import json
+import os
+import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 16 * 2**20
+MAX_BYTES = 8 * 2**20
 MAX_ASKED = 200
 
 
@@ -47,6 +49,8 @@ class Seen:
     otherwise: frozenset[tuple[str, str, str, str]] = frozenset()
     #: files of which it is not known
     not_again: frozenset[str] = frozenset()
+    #: more was noted than is read, or what was noted is gone
+    is_cut: bool = False
 
     @property
     def runs(self) -> bool:
@@ -75,6 +79,7 @@ class Seen:
             self.replaced,
             self.otherwise,
             self.not_again,
+            self.is_cut,
         )
 
 
@@ -130,6 +135,7 @@ def read_seen(folder: Path) -> Seen:
         frozenset(replaced),
         frozenset(otherwise),
         frozenset(not_again),
+        not is_whole(folder),
     )
 
 
@@ -152,10 +158,27 @@ def _asked(folder: Path) -> Iterator[Sign]:
                     yield sign
 
 
+def is_whole(folder: Path) -> bool:
+    """Whether all is read that was noted there; of what is asked there may be nothing. Blocking."""
+    sizes = {name: _size(folder / name) for name in ("seen", "asked")}
+    return sizes["seen"] > 0 and max(sizes.values()) <= MAX_BYTES
+
+
+def _size(file: Path) -> int:
+    """-1: it is no file of its own."""
+    try:
+        found = file.lstat()
+    except OSError:
+        return -1
+    return found.st_size if stat.S_ISREG(found.st_mode) else -1
+
+
 def notes(file: Path) -> Iterator[list[Any]]:
     """What is no note is passed over. Blocking."""
+    if _size(file) < 0:
+        return
     try:
-        with file.open("rb") as opened:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             text = opened.read(MAX_BYTES)
     except OSError:
         return

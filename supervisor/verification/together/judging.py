@@ -27,6 +27,7 @@ from supervisor.ports import PutBack
 from supervisor.threads import in_thread, surely
 from supervisor.verification.baselines import Baselines, tests_in
 from supervisor.verification.evidence.inquiry import telling, times_for
+from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.together.composing import NoTree, compose
 from supervisor.verification.together.parts import GOING_ON, unsound
@@ -107,6 +108,8 @@ class CommonRuns:
         run = await trial.run(*files, times=times, instruments=Instruments(plugins=telling(), args=GOING_ON))
         if why := unsound(run, list(files)):
             raise Unsound(why, len(claims))
+        if not await in_thread(is_whole, run.folder / "plugins"):
+            raise Unsound("not all is known that their tests did", len(claims))
         return run
 
     async def _heard(self, claims: Sequence[Claimed], tree: Tree, rounds: Rounds) -> None:

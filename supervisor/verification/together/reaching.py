@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.model.node import cases_of, file_of
+from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.seen import notes as notes_in
 from supervisor.verification.together.touching import Touch
 
@@ -98,9 +99,11 @@ def read_notes(folder: Path) -> dict[str, Reached]:
 
 
 def split_notes(folder: Path, nodes: Iterable[str], into: Path) -> None:
-    """The notes of these tests alone, for who asks about them alone. Blocking."""
+    """The notes of these tests alone, for who asks about them alone; none if some are missing. Blocking."""
     wanted, is_wanted = tuple(nodes), True
     into.mkdir(parents=True)
+    if not is_whole(folder):
+        return
     with (into / "seen").open("w") as written:
         for note in notes_in(folder / "seen"):
             if note[:1] == ["test"] and len(note) > 1:

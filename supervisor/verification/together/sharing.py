@@ -19,6 +19,7 @@ from supervisor.tasks import Promise
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.inquiry import is_watched, telling
 from supervisor.verification.evidence.laying import Content, Contents
+from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.together.merging import merged
 from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import Reached, notices, read_notes
@@ -239,6 +240,7 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
     """Blocking."""
     heard = own(run, asked.nodes, parts)
     if asked.is_otherwise and is_watched(asked.instruments.plugins):
-        notes = read_notes(heard.folder / "plugins").values()
+        folder = heard.folder / "plugins"
+        notes = read_notes(folder).values() if is_whole(folder) else [Reached(is_opaque=True)]
         asked.share.reached_before = reduce(or_, notes, asked.share.reached_before or Reached())
     return heard

@@ -174,10 +174,11 @@ def _ended(done: keeping.Kept) -> dict[str, Any]:
 
 
 def _note(file: Path) -> str:
-    """What probes have noted, and nothing that a link leads to."""
-    if file.is_symlink() or not file.is_file() or file.stat().st_size > MAX_NOTES:
+    """What probes have noted, and nothing that a link leads to. Of too much, so much that it is seen to be cut."""
+    if file.is_symlink() or not file.is_file():
         return ""
-    return _text(file.read_bytes())
+    with file.open("rb") as opened:
+        return _text(opened.read(MAX_NOTES + 1))
 
 
 def _text(data: bytes) -> str:
