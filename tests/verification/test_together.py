@@ -188,7 +188,9 @@ async def test_who_hides_what_tests_do_is_taken_apart_from_the_others(tmp_path: 
     """Of what is noted too much is left, so that the rest is not read."""
     notes = "[os.path.join(each, 'seen') for each in sys.path if os.path.isfile(os.path.join(each, 'seen'))]"
     flood = f"import os, sys; [open(each, 'a').write('x' * 9 * 2**20) for each in {notes}]"
-    found = await together(tmp_path, of_kinds("improved", "improved"), edited(1, 2, flood))
+    made = await generate(tmp_path, of_kinds("improved", "improved"), 2, profile=replace(PROFILE, evidence_factor=0))
+    rework(made, *edited(1, 2, flood), made.batch.base)
+    found = await (await judge_of(tmp_path)).verify_together(made.batch, made.jobs)
     assert {each.why for each in found.values() if isinstance(each, PutBack)} == {
         "not all is known that their tests did"
     }
