@@ -68,18 +68,12 @@ class Seen:
 
     def only(self, files: frozenset[str]) -> "Seen":
         """Of these files; a program may be one that was built, but not an interpreter."""
-        return Seen(
-            {path: lines for path, lines in self.lines.items() if path in files},
-            self.modules & files,
-            self.opened & files,
-            {path: how for path, how in self.programs.items() if path in files or _is_built(path)},
-            self.asked,
-            self.unheard,
-            self.fixtures,
-            self.replaced,
-            self.otherwise,
-            self.not_again,
-            self.is_cut,
+        return replace(
+            self,
+            lines={path: lines for path, lines in self.lines.items() if path in files},
+            modules=self.modules & files,
+            opened=self.opened & files,
+            programs={path: how for path, how in self.programs.items() if path in files or _is_built(path)},
         )
 
 
@@ -94,48 +88,40 @@ def _is_built(path: str) -> bool:
 def read_seen(folder: Path) -> Seen:
     """Of a folder in which probes have run. Blocking."""
     lines: defaultdict[str, set[int]] = defaultdict(set)
-    modules: set[str] = set()
-    opened: set[str] = set()
     programs: dict[str, str] = {}
     unheard: defaultdict[str, set[int]] = defaultdict(set)
     fixtures: dict[str, str] = {}
-    replaced: set[str] = set()
-    otherwise: set[tuple[str, str, str, str]] = set()
-    not_again: set[str] = set()
+    found: defaultdict[str, set[Any]] = defaultdict(set)
     for note in notes(folder / "seen"):
         match note:
             case ["line", str(path), int(line), str(kind)] if _is_inside(path):
-                modules.add(path)
+                found["modules"].add(path)
                 if kind == "body":
                     lines[path].add(line)
             case ["open", str(path)] if _is_inside(path):
-                opened.add(path)
+                found["opened"].add(path)
             case ["run", str(path), str(how)] if _is_inside(path):
                 programs.setdefault(path, how)
             case ["loaded", str(path)] if _is_inside(path):
-                modules.add(path)
+                found["modules"].add(path)
             case ["unheard", str(path), int(line)] if _is_inside(path):
                 unheard[path].add(line)
             case ["fixture", str(name), str(place)]:
                 fixtures[name[:100]] = place[:300]
             case ["replaced", str(path), str(name)] if _is_inside(path):
-                replaced.add(f"{path}: {name[:100]}")
+                found["replaced"].add(f"{path}: {name[:100]}")
             case ["otherwise", str(path), str(name), str(tested), str(other)] if _is_inside(path):
-                otherwise.add((path, name[:100], tested[:100], other[:100]))
+                found["otherwise"].add((path, name[:100], tested[:100], other[:100]))
             case ["not again", str(path)] if _is_inside(path):
-                not_again.add(path)
+                found["not_again"].add(path)
     return Seen(
-        _frozen(lines),
-        frozenset(modules),
-        frozenset(opened),
-        programs,
-        tuple(_asked(folder))[:MAX_ASKED],
-        _frozen(unheard),
-        fixtures,
-        frozenset(replaced),
-        frozenset(otherwise),
-        frozenset(not_again),
-        not is_whole(folder),
+        lines=_frozen(lines),
+        programs=programs,
+        asked=tuple(_asked(folder))[:MAX_ASKED],
+        unheard=_frozen(unheard),
+        fixtures=fixtures,
+        is_cut=not is_whole(folder),
+        **{name: frozenset(each) for name, each in found.items()},
     )
 
 
