@@ -52,6 +52,12 @@ class Instruments:
         """The files that it puts there; None: it is not known which."""
         return self.files if self.liar is None else None
 
+    def write(self, into: Path) -> None:
+        """The plugins. Blocking."""
+        into.mkdir()
+        for name, source in self.plugins.items():
+            (into / f"{name}.py").write_text(source)
+
     def lay(self, checkout: Path) -> None:
         """Blocking."""
         put(checkout, self.files)

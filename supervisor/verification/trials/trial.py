@@ -125,7 +125,7 @@ class Trial:
                 env = environment_of(self.batch, places, nodes, spoken or Spoken())
                 if not instruments.are_none:
                     env = instrumented(env, folder, instruments)
-                    await in_thread(_write_plugins, folder / PROBES, instruments.plugins)
+                    await in_thread(instruments.write, folder / PROBES)
                 if instruments.changes_files:
                     await in_thread(instruments.lay, places.checkout)
                     await self.give(places.home)
@@ -286,12 +286,6 @@ def _furnish(trial: Trial, base: Base, replaced: Mapping[str, bytes | None]) -> 
         if content is not None:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-
-
-def _write_plugins(into: Path, plugins: Mapping[str, str]) -> None:
-    into.mkdir()
-    for name, source in plugins.items():
-        (into / f"{name}.py").write_text(source)
 
 
 def _forget(folder: Path) -> None:
