@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator
@@ -27,16 +26,14 @@ from pathlib import Path
 
 import pygit2
 
+from bench.verify import one_by_one, together
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.layout import Layout
 from supervisor.model.batch import Batch
 from supervisor.model.job import Brought, Job
+from supervisor.model.node import file_of
 from supervisor.model.profile import Profile
-from supervisor.verification.judge import ProvingJudge
-from supervisor.verification.trials.trial import Trials
 from tests.agent_clone import commit, git
 from tests.verification.generated import AUTHOR, Claim, Generated
-from tests.verification.settling import settle
 
 #: functions that are broken, and how many tests may fail by one of them
 BROKEN, MOST_FAILING = 8, 6
@@ -132,72 +129,83 @@ def improved(text: str, test: str) -> str | None:
     return None
 
 
-async def claimed(source: Source, folder: Path, jobs: int, chance: random.Random) -> Generated:
-    mended = broken(source, chance)
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one job."""
+
+    test: str
+    said: str
+    path: str = ""
+    #: the file as the job left it
+    text: str = ""
+
+    def committed(self, bare: pygit2.Repository, base: str, number: int) -> Job:
+        head = base
+        if self.path:
+            index = pygit2.Index()
+            index.read_tree(bare[base].peel(pygit2.Tree))
+            blob = bare.create_blob(self.text.encode())
+            index.add(pygit2.IndexEntry(self.path, blob, pygit2.enums.FileMode.BLOB))
+            subject = f"[{'FIX_IMPL' if self.said == 'fixed' else 'IMPROVE_TEST'}] {self.said}"
+            name, tree = f"refs/supervisor/b/{number}/1", index.write_tree(bare)
+            head = str(bare.create_commit(name, AUTHOR, AUTHOR, subject, tree, [base]))
+        return Job(number, self.test, brought=Brought(self.said, head, int(bool(self.path))), detail="", attempts=1)
+
+
+def worked_on(source: Source, jobs: int, chance: random.Random) -> list[Work]:
+    """What so many agents leave behind, in a source that is broken first."""
+    work: list[Work] = []
+    for place, (was, tests) in broken(source, chance).items():
+        path, _, number = place.rpartition(":")
+        lines = (source.folder / path).read_text().splitlines(keepends=True)
+        lines[int(number) - 1] = was
+        work += [Work(test, "fixed", path, "".join(lines)) for test in sorted(tests)]
     green, _ = source.failing()
+    for test in chance.sample(sorted(green), max(0, jobs - len(work))):
+        path = test.partition("::")[0]
+        more = improved((source.folder / path).read_text(), test) if chance.random() < 0.5 else None
+        work.append(Work(test, "improved", path, more) if more else Work(test, "clean"))
+    chance.shuffle(work)
+    return work[:jobs]
+
+
+async def claimed(source: Source, folder: Path, jobs: int, chance: random.Random) -> Generated:
+    work = worked_on(source, jobs, chance)
     git(source.folder, "init", "-q", "-b", "main")
     base = commit(source.folder, "base")
     store = GitStore(folder / "state")
     await store.snapshot(source.folder, base, "b")
     bare = pygit2.Repository(str(store.bare(source.folder)))
-    work: list[tuple[str, str, str, str]] = []
-    for place, (was, tests) in mended.items():
-        path, _, number = place.rpartition(":")
-        lines = (source.folder / path).read_text().splitlines(keepends=True)
-        lines[int(number) - 1] = was
-        work += [(test, "fixed", path, "".join(lines)) for test in sorted(tests)]
-    for test in chance.sample(sorted(green), max(0, jobs - len(work))):
-        path = test.partition("::")[0]
-        more = improved((source.folder / path).read_text(), test) if chance.random() < 0.5 else None
-        work.append((test, "improved" if more else "clean", path, more or ""))
-    chance.shuffle(work := work[:jobs])
-    found = [_job(bare, base, number, *each) for number, each in enumerate(work, 1)]
+    found = [each.committed(bare, base, number) for number, each in enumerate(work, 1)]
     profile = Profile(pytest=PYTEST, env=ENV, python_path=(source.python_path,), test_timeout_seconds=60)
-    batch = Batch("b", 1, str(source.folder), base, tuple(each[0] for each in work), profile, 0.0)
-    claims = [Claim(number, each[1], 0, number) for number, each in enumerate(work, 1)]
+    batch = Batch("b", 1, str(source.folder), base, tuple(each.test for each in work), profile, 0.0)
+    claims = [Claim(number, each.said, 0, number) for number, each in enumerate(work, 1)]
     return Generated(source.folder, batch, claims, found)
-
-
-def _job(bare: pygit2.Repository, base: str, number: int, test: str, said: str, path: str, text: str) -> Job:
-    head = base
-    if text:
-        index = pygit2.Index()
-        index.read_tree(bare[base].peel(pygit2.Tree))
-        index.add(pygit2.IndexEntry(path, bare.create_blob(text.encode()), pygit2.enums.FileMode.BLOB))
-        kind = "FIX_IMPL" if said == "fixed" else "IMPROVE_TEST"
-        tree = index.write_tree(bare)
-        name = f"refs/supervisor/b/{number}/1"
-        head = str(bare.create_commit(name, AUTHOR, AUTHOR, f"[{kind}] {said}", tree, [base]))
-    return Job(number, test, brought=Brought(said, head, 1 if text else 0), detail="", attempts=1)
 
 
 async def measured(asked: argparse.Namespace, folder: Path) -> None:
     source = Source(folder / "repo", asked.package)
     shutil.copytree(asked.folder, source.folder)
     made = await claimed(source, folder, asked.jobs, random.Random(asked.seed))
-    print(f"{len(made.jobs)} claims in {len({job.test.partition('::')[0] for job in made.jobs})} files:", end=" ")
-    print(", ".join(f"{count} {kind}" for kind, count in Counter(claim.kind for claim in made.claims).items()))
-    store = GitStore(folder / "state")
-    judge = ProvingJudge(store, Layout(folder / "state"), Trials(store, folder / "state"))
-    began = time.monotonic()
-    found = await settle(judge, made)
-    together = time.monotonic() - began
-    told = Counter((made.claims[number - 1].kind, found.verdicts[number].verification) for number in found.verdicts)
+    kinds = Counter(claim.kind for claim in made.claims)
+    print(f"{len(made.jobs)} claims in {len({file_of(job.test) for job in made.jobs})} files:", end=" ")
+    print(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    cost, verdicts = await together(folder, made)
+    alone, others = await one_by_one(folder, made, asked.one_by_one)
+    told = Counter((made.claims[number - 1].kind, said.verification) for number, said in verdicts.items())
     print("  " + ", ".join(f"{kind} {verdict}: {count}" for (kind, verdict), count in sorted(told.items())))
-    groups = ", ".join(str(len(group)) for group in found.groups)
-    print(f"  together: {together:.0f} s in groups of {groups}; {len(found.put_back)} claims put back")
-    for number, why in found.put_back.items():
-        print(f"    {made.jobs[number - 1].test}: {why}")
-    sample = made.jobs[:: max(1, len(made.jobs) // asked.one_by_one)]
-    judge = ProvingJudge(store, Layout(folder / "state"), Trials(store, folder / "state"))
-    began = time.monotonic()
-    unlike = 0
-    for job in sample:
-        verdict = await judge.verify(made.batch, job)
-        unlike += verdict.verification != found.verdicts[job.number].verification
-    alone = (time.monotonic() - began) * len(made.jobs) / len(sample)
-    print(f"  one by one: {alone:.0f} s, from {len(sample)} of them; {unlike} with another verdict")
-    print(f"  together takes {together / alone:.2f} of the time")
+    print(f"  together: {cost}")
+    print(f"  one by one: {alone}")
+    print(
+        f"  together takes {cost.starts / alone.starts:.2f} of the starts, {cost.seconds / alone.seconds:.2f} of",
+        end="",
+    )
+    print(f" the time, {cost.work / alone.work:.2f} of the CPU")
+    for number, said in others.items():
+        if said.verification != verdicts[number].verification:
+            print(
+                f"  UNLIKE: {made.jobs[number - 1].test}: {verdicts[number].verification}, alone {said.verification}"
+            )
 
 
 def main() -> int:
