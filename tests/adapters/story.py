@@ -63,6 +63,7 @@ def everything(installation: str) -> Sequence[ev.Event]:
     _a_branch_that_is_reviewed(story)
     _a_batch_that_is_cancelled(story)
     _a_batch_that_needs_attention(story)
+    _a_batch_of_siblings(story)
     story.batch(ev.BatchSubmitted, "third", repo="/srv/shop", base=HEAD, tests=("tests/test_a.py::test_open",))
     story.attempt(ev.LaunchSucceeded, "third", 1, host_id="host-1", adopted=True)
     return story.events
@@ -227,6 +228,21 @@ def _a_batch_that_needs_attention(story: Story) -> None:
     story.attempt(ev.AgentVanished, batch, 0, detail="its window is gone")
     _rescued(story, batch, 0)
     story.batch(ev.IntegrationEnded, batch, number=2, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2, 3, 4)})
+
+
+def _a_batch_of_siblings(story: Story) -> None:
+    """One waits for the work of the other, which does not help it."""
+    batch, tests = "fifth", ("tests/test_c.py::test_1", "tests/test_c.py::test_2")
+    profile = Profile(survey="full", hold_siblings=True)
+    story.batch(ev.BatchSubmitted, batch, repo="/srv/shop", base=HEAD, tests=tests, profile=profile)
+    found = Surveyed(red=2, shared=2, families={"tests/conftest.py:4 in shop: OSError: no room": (1, 2)})
+    story.batch(ev.SurveyEnded, batch, number=1, found=found)
+    story.attempt(ev.LaunchSucceeded, batch, 1, host_id="host-1")
+    story.attempt(ev.WorkPublished, batch, 1)
+    story.attempt(ev.WorkCollected, batch, 1, claim="fixed", head=HEAD, commits=1)
+    story.attempt(ev.WorkVerified, batch, 1, outcome="fixed", verification="verified")
+    story.attempt(ev.AgentReleased, batch, 1)
+    story.attempt(ev.WorkVerified, batch, 2, outcome="failed", verification="unverified", reason="it fails")
 
 
 def _integrated_in_part(story: Story, batch: str) -> None:

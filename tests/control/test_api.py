@@ -40,6 +40,7 @@ async def test_a_batch_from_submit_to_sealed(tmp_path: Path) -> None:
         assert running["jobs"] == {
             "total": 3,
             "queued": 0,
+            "held": 0,
             "launching": 0,
             "running": 3,
             "parked": 0,
