@@ -233,7 +233,7 @@ def _a_batch_that_needs_attention(story: Story) -> None:
 def _a_batch_of_siblings(story: Story) -> None:
     """One waits for the work of the other, which does not help it."""
     batch, tests = "fifth", ("tests/test_c.py::test_1", "tests/test_c.py::test_2")
-    profile = Profile(survey="full", hold_siblings=True)
+    profile = Profile(survey="full", hold_siblings=True, retries=0)
     story.batch(ev.BatchSubmitted, batch, repo="/srv/shop", base=HEAD, tests=tests, profile=profile)
     found = Surveyed(red=2, shared=2, families={"tests/conftest.py:4 in shop: OSError: no room": (1, 2)})
     story.batch(ev.SurveyEnded, batch, number=1, found=found)
@@ -243,6 +243,10 @@ def _a_batch_of_siblings(story: Story) -> None:
     story.attempt(ev.WorkVerified, batch, 1, outcome="fixed", verification="verified")
     story.attempt(ev.AgentReleased, batch, 1)
     story.attempt(ev.WorkVerified, batch, 2, outcome="failed", verification="unverified", reason="it fails")
+    story.attempt(ev.LaunchSucceeded, batch, 2, host_id="host-1")
+    story.attempt(ev.AgentVanished, batch, 2, detail="its window is gone")
+    _rescued(story, batch, 2)
+    story.batch(ev.IntegrationEnded, batch, number=1, ledger={job: LedgerRow(Fate.MERGED) for job in (1, 2)})
 
 
 def _integrated_in_part(story: Story, batch: str) -> None:
