@@ -140,6 +140,7 @@ async def test_the_keyboard_alone_reaches_a_job_and_steers(tmp_path: Path) -> No
         await page.get_by_role("button", name="Pause everything").focus()
         await page.keyboard.press("Enter")
         await until("the queue is paused", lambda: there.state.paused)
+        await page.get_by_role("status").filter(has_text="The queue is paused").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
