@@ -33,8 +33,9 @@ def tried(name, deed):
 
 
 def tell(name="found"):
-    (notes / f".{name}").write_text(json.dumps(found))
-    (notes / f".{name}").rename(notes / name)
+    draft = notes / f".{name}.{time.monotonic_ns()}"  # a signal may come in between, and tell as well
+    draft.write_text(json.dumps(found))
+    draft.rename(notes / name)
 
 
 """
