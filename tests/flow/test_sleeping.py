@@ -221,6 +221,19 @@ def test_those_that_go_on_are_spread_over_the_time_after_the_pause() -> None:
     assert times[-1] <= opened.at + sleeping.WAKING_SECONDS
 
 
+def test_a_turn_that_comes_late_wakes_nobody_whose_account_is_to_be_paused() -> None:
+    """The refusal and the agent that is to be looked at are due in the same turn."""
+    world = counted(at_work(1), 4, 2_000, 1_000)
+    world.record(
+        ev.AgentHindered(world.now, *key(world, 4), problem="window", since=world.now, until=world.now + HOUR)
+    )
+    world.record(ev.AgentFellQuiet(world.now, *key(world, 4), since=world.now, waits=True))
+    world.now += 10 * sleeping.SOON_SECONDS
+    world.catch_up()
+    assert world.state.accounts["claude"].pauses
+    assert not woken(world)
+
+
 def test_an_agent_is_priced_again_when_its_turn_comes() -> None:
     """Meanwhile jobs have shown that one costs less than was thought."""
     world = counted(at_work(3, done=1), 2, 2 * USED, USED)
