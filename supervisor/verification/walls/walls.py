@@ -173,6 +173,12 @@ def _resolver(network: bool) -> Iterator[Mount]:
         yield "readable", str(real), str(real), ""
 
 
+def _is_as_on_host(mount: Mount) -> bool:
+    """What is in it is seen at the place where it is on the host."""
+    kind, source, place, _ = mount
+    return kind == "readable" and source == place
+
+
 def _where_links_lead(mounts: dict[str, Mount]) -> dict[str, Mount]:
     """What is named by a link, in a folder that is seen as it is on the host, is mounted where the link leads:
     nothing can be mounted on a link, and what it leads to may not be there yet."""
@@ -180,7 +186,7 @@ def _where_links_lead(mounts: dict[str, Mount]) -> dict[str, Mount]:
     for place, mount in mounts.items():
         kind, source, _, options = mount
         around = next((mounts[each] for each in map(str, Path(place).parents) if each in mounts), None)
-        is_seen = around is not None and around[0] == "readable" and around[1] == around[2]
+        is_seen = around is not None and _is_as_on_host(around)
         real = str(Path(place).resolve()) if is_seen and kind in _PLACED else place
         led[real] = (kind, source, real, options)
     return led
@@ -194,9 +200,9 @@ def _needed(mounts: dict[str, Mount]) -> list[Mount]:
         mount = mounts[place]
         while around and not f"{place}/".startswith(f"{around[-1][2]}/"):
             around.pop()
-        is_seen = bool(around) and around[-1][0] == "readable" and around[-1][1] == around[-1][2]
+        is_seen = bool(around) and _is_as_on_host(around[-1])
         hides_nothing = mount[0] == "hidden" and not is_seen
-        changes_nothing = mount[0] == "readable" and mount[1] == mount[2] and is_seen
+        changes_nothing = _is_as_on_host(mount) and is_seen
         if not hides_nothing and not changes_nothing:
             kept.append(mount)
             around.append(mount)
