@@ -130,7 +130,9 @@ class Performer:
             case Launch():
                 return ev.LaunchFailed(now, *effect.attempt.key, reason="garbage", detail=why)
             case Nudge():
-                return ev.AgentNudged(now, *effect.attempt.key, delivered=False, detail=why)
+                return ev.AgentNudged(
+                    now, *effect.attempt.key, delivered=False, detail=why, reason=effect.began.reason
+                )
             case Collect():
                 return ev.CollectFailed(now, *effect.attempt.key, detail=why, retry_at=later)
             case Verify():
@@ -202,14 +204,14 @@ class Performer:
         self._hosts = {key: made for key, made in self._hosts.items() if not made.known.is_set() or key[1] in wanted}
 
     async def _nudge(self, nudge: Nudge, profile: Profile) -> ev.Event:
-        address, key = AgentAddress.of(nudge.attempt), nudge.attempt.key
+        address = AgentAddress.of(nudge.attempt)
         try:
             if nudge.asks:
                 await self._agents.exec(address, kind_of(profile.agent).refusal)
             await self._agents.message(address, nudge.text)
         except DeviceFailed as failed:
-            return ev.AgentNudged(self._clock(), *key, delivered=False, detail=failed.message)
-        return ev.AgentNudged(self._clock(), *key)
+            return self.failed(nudge, failed.message)
+        return ev.AgentNudged(self._clock(), *nudge.attempt.key, reason=nudge.began.reason)
 
     async def _collect(self, batch: Batch, attempt: Attempt, rescue: bool) -> ev.Event:
         key = attempt.key

@@ -12,20 +12,23 @@ again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`
 
 A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
-So an agent is nudged at most once for each reason, and to be told to begin uses up no other reminder. An active agent
-is left alone until its job's time limit, and a refusal by the model's provider never counts as a stall. An agent that
-asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the agent is given
-up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
+So an agent is nudged at most once for each reason, and to be told to begin uses up no other reminder. A message that
+did not reach it was no reminder: it is repeated a few times (`REPEATED_SECONDS`) while its reason lasts. An active
+agent is left alone until its job's time limit, and a refusal by the model's provider never counts as a stall. An agent
+that asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the agent is
+given up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 
 from supervisor.errors import ImpossibleTransition
 from supervisor.flow import stopping
 from supervisor.flow.governor import levels, pauses, sleeping, spending, waking
 from supervisor.flow.lifecycle import attempt_of, closed, item, job_of, key_of, unless_hindered
 from supervisor.model import event as ev
+from supervisor.model.agenda import Item
 from supervisor.model.attempt import Attempt, AttemptKey
 from supervisor.model.effect import Effect, Note, Nudge
 from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
@@ -61,6 +64,9 @@ TOLD: Mapping[str, str] = {
         f"is left, and within {stopping.WRAP_UP_SECONDS / 60:.0f} minutes {_END}"
     ),
 }
+
+#: how long after each message that did not reach its agent it is repeated
+REPEATED_SECONDS = (10.0, 20.0, 40.0, 80.0)
 
 
 # --- what is due
@@ -104,8 +110,8 @@ def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
     """The reason to nudge it; None: nudges have not helped, so give it up."""
     if job.state is JobState.PARKED:
         return "parked" if on_parked == "deny" and "parked" not in attempt.nudges else None
-    since = attempt.quiet_since or 0.0
-    if attempt.nudged_at is not None and attempt.nudged_at >= since:
+    is_told = not attempt.undelivered or _is_out_of_reach(attempt)
+    if is_told and attempt.nudged_at is not None and attempt.nudged_at >= (attempt.quiet_since or 0.0):
         return None
     if job.setbacks.hindrance and attempt.nudges - {"unheard"}:
         return None
@@ -158,20 +164,45 @@ def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
     if event.reason in attempt.nudges - {"again"}:
         raise ImpossibleTransition(f"{attempt.key} was already nudged: {event.reason}")
     attempt = replace(attempt, nudges=attempt.nudges | {event.reason}, nudged_at=event.at)
-    if event.reason == "budget":
-        state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
-        return state.put(("cancel", event.batch, event.job), event.at + stopping.WRAP_UP_SECONDS)
-    if event.reason == "cap":
-        state = state.drop(item("wrap-up", attempt.key)).with_attempt(attempt)
-        return state.put(item("halt", attempt.key), event.at + state.budget.grace_seconds)
+    again, end = _timers(event.reason, attempt.key)
+    if again != end:
+        seconds = stopping.WRAP_UP_SECONDS if event.reason == "budget" else state.budget.grace_seconds
+        # A message that is repeated gives it no more time.
+        late = min(event.at + seconds, state.agenda.times.get(end, inf))
+        return state.drop(again).with_attempt(attempt).put(end, late)
     stall = state.batches[event.batch].profile.stall_timeout_seconds
     due = max(event.at + stall / 2, (attempt.quiet_since or event.at) + stall)
     return state.with_attempt(attempt).put(item("quiet", attempt.key), due)
 
 
 def on_nudged(state: State, event: ev.AgentNudged) -> State:
-    _both(state, event)
-    return state
+    """What did not reach it was not said: look again soon, as long as there is a reason to tell it anything."""
+    attempt, _ = _both(state, event)
+    if event.delivered or not event.reason:
+        return state.with_attempt(replace(attempt, undelivered=0))
+    attempt = replace(attempt, undelivered=attempt.undelivered + 1)
+    if _is_out_of_reach(attempt):
+        return state.with_attempt(attempt)
+    state = state.with_attempt(replace(attempt, nudges=attempt.nudges - {event.reason}))
+    again, end = _timers(event.reason, attempt.key)
+    if (last := state.agenda.times.get(end)) is None:
+        return state
+    return state.put(again, min(event.at + REPEATED_SECONDS[attempt.undelivered - 1], last))
+
+
+def _timers(reason: str, key: AttemptKey) -> tuple[Item, Item]:
+    """When it is told for this reason, and when it is given up after that."""
+    match reason:
+        case "budget":
+            return item("wrap-up", key), ("cancel", key.batch, key.job)
+        case "cap":
+            return item("wrap-up", key), item("halt", key)
+        case _:
+            return item("quiet", key), item("quiet", key)
+
+
+def _is_out_of_reach(attempt: Attempt) -> bool:
+    return attempt.undelivered > len(REPEATED_SECONDS)
 
 
 def on_stalled(state: State, event: ev.AgentStalled) -> State:

@@ -67,6 +67,8 @@ class Attempt:
     #: the reasons for which it was nudged: each at most once
     nudges: frozenset[str] = frozenset()
     nudged_at: float | None = None
+    #: how many messages in a row did not reach it
+    undelivered: int = 0
     #: whose limits and budget it counts against; "": none
     account: str = ""
     #: the round of its account's level in which it was last served; -1: never

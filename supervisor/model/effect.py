@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from supervisor.model.attempt import Attempt, AttemptKey
-from supervisor.model.event import Event
+from supervisor.model.event import Event, NudgeStarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Launch(Effect):
 class Nudge(Effect):
     """Tell the agent what is missing. If it asks for permission, first answer no."""
 
+    began: NudgeStarted
     attempt: Attempt
     text: str
     asks: bool = False

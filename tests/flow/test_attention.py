@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.flow.attention import REPEATED_SECONDS
 from supervisor.model import event as ev
 from supervisor.model.effect import Launch, Nudge
 from supervisor.model.job import JobState
@@ -131,10 +132,40 @@ def test_who_is_talked_to_is_a_fact_of_the_kind_of_agent(agent: str, is_talked_t
     assert Profile(agent=agent).is_talked_to is is_talked_to
 
 
-def test_a_message_that_is_not_delivered_changes_nothing() -> None:
-    world = quiet(live(), waits=False).fail(Nudge)
-    assert not world.told(ev.AgentNudged)[0].delivered
-    assert world.wait(301).told(ev.AgentStalled)
+@pytest.mark.parametrize("unheard", [True, False])
+def test_a_message_that_did_not_reach_it_is_repeated_and_was_no_reminder(unheard: bool) -> None:
+    world = quiet(live(), waits=True, unheard=unheard).fail(Nudge)
+    first = reasons(world)
+    assert not world.wait(9).pending(Nudge)
+    world.wait(1).do(Nudge)
+    assert reasons(world) == first * 2
+    world = quiet(hears(world.wait(30), ev.AgentStirred), waits=True, unheard=unheard)
+    assert reasons(world)[2:] == (["waiting"] if unheard else []), "what it was told, it was told once"
+    assert replayed(world.events) == world.state
+
+
+def test_it_is_not_repeated_to_one_that_is_active_again() -> None:
+    world = hears(quiet(live(), waits=True).fail(Nudge), ev.AgentStirred).wait(100)
+    assert reasons(world) == ["waiting"]
+    assert reasons(quiet(world, waits=True)) == ["waiting"] * 2, "nobody has told it so far"
+
+
+def test_one_that_no_message_reaches_is_given_up_as_late_as_one_that_does_not_answer() -> None:
+    world = quiet(live(), waits=True)
+    for seconds in REPEATED_SECONDS:
+        world.fail(Nudge).wait(seconds)
+    world.fail(Nudge)
+    assert reasons(world) == ["waiting"] * (1 + len(REPEATED_SECONDS))
+    assert not world.wait(300).told(ev.AgentStalled)
+    assert world.wait(300).told(ev.AgentStalled)
+    assert replayed(world.events) == world.state
+
+
+def test_messages_in_journals_of_versions_that_did_not_repeat_them_are_not_repeated() -> None:
+    world = quiet(live(), waits=True)
+    [nudge] = world.pending(Nudge)
+    world.happens(ev.AgentNudged(world.now, *nudge.attempt.key, delivered=False))
+    assert reasons(world.wait(100)) == ["waiting"]
 
 
 def test_stalls_use_up_the_retries_and_then_the_job_is_stalled() -> None:

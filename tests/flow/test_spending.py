@@ -47,6 +47,15 @@ def test_at_its_cap_an_account_waits_for_the_next_day_and_its_agents_are_told_an
     assert world.wait(HOUR).pending(Launch), "a new day"
 
 
+def test_a_message_that_did_not_reach_one_at_its_cap_is_repeated_and_gives_no_more_time() -> None:
+    world = capped(250)
+    world.happens(ev.UsageCounted(world.now, "b", 1, 1, output=251))
+    world.fail(Nudge).wait(10).do(Nudge)
+    assert [event.reason for event in world.told(ev.NudgeStarted)] == ["cap"] * 4
+    assert not world.wait(289).told(ev.AgentHalted)
+    assert len(world.wait(1).told(ev.AgentHalted)) == 2
+
+
 def test_a_cap_that_was_reached_when_nobody_could_say_so_holds_nobody_the_next_day() -> None:
     """The daemon was killed when it had counted, and is started a day later."""
     world = capped(250)

@@ -69,6 +69,14 @@ def test_agents_at_work_are_told_once_and_what_they_publish_counts() -> None:
     assert outcomes(world.publish(1).publish(2).do(Collect).run()) == [(1, "fixed"), (2, "fixed")]
 
 
+def test_a_message_that_did_not_reach_one_is_repeated_and_gives_no_more_time() -> None:
+    world = uses(working(tests=1), 1000).fail(Nudge).wait(10)
+    assert [nudge.text for nudge in world.pending(Nudge)] == [TOLD["budget"]]
+    world.do(Nudge)
+    assert not world.wait(WRAP_UP_SECONDS - 11).pending(Collect)
+    assert world.wait(1).pending(Collect)
+
+
 def test_one_that_does_not_wrap_up_is_put_away_and_its_work_kept() -> None:
     world = uses(working(tests=2), 1000).do(Nudge).wait(WRAP_UP_SECONDS - 1)
     assert not world.pending(Collect)

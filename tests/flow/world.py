@@ -209,8 +209,8 @@ class World:
         match effect:
             case Launch(attempt=attempt):
                 return ev.LaunchSucceeded(self.now, *attempt.key, host_id=f"host-of-{attempt.host or 'here'}")
-            case Nudge(attempt=attempt):
-                return ev.AgentNudged(self.now, *attempt.key)
+            case Nudge(began=began, attempt=attempt):
+                return ev.AgentNudged(self.now, *attempt.key, reason=began.reason)
             case Collect(attempt=attempt, rescue=True):
                 return ev.WorkRescued(self.now, *attempt.key)
             case Collect(attempt=attempt):
@@ -239,8 +239,8 @@ class World:
         match effect:
             case Launch(attempt=attempt):
                 return ev.LaunchFailed(self.now, *attempt.key, reason=reason)
-            case Nudge(attempt=attempt):
-                return ev.AgentNudged(self.now, *attempt.key, delivered=False, detail=reason)
+            case Nudge(began=began, attempt=attempt):
+                return ev.AgentNudged(self.now, *attempt.key, delivered=False, detail=reason, reason=began.reason)
             case Collect(attempt=attempt):
                 return ev.CollectFailed(self.now, *attempt.key, detail=reason, retry_at=later)
             case Verify(keys=(key,)):

@@ -104,6 +104,8 @@ class AgentNudged(AttemptEvent):
 
     delivered: bool = True
     detail: str = ""
+    #: as in "nudge-started"; "" in journals of versions that did not repeat a message
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

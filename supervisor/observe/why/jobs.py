@@ -141,7 +141,10 @@ def _quiet(scene: Scene, attempt: Attempt) -> Reason:
         return _asleep(scene, attempt)
     what = "waits for input" if attempt.waits else "shows no activity"
     what = "has not begun and waits for input" if attempt.unheard else what
-    nudged = f", and was reminded at {scene.clock(attempt.nudged_at)}" if attempt.nudged_at is not None else ""
+    nudged = ""
+    if attempt.nudged_at is not None:
+        was = "could not be reached" if attempt.undelivered else "was reminded"
+        nudged = f", and {was} at {scene.clock(attempt.nudged_at)}"
     due = scene.due("quiet", *attempt.key)
     change = (
         f"It is reminded or given up at {scene.until(due)}, unless it is active before." if due is not None else ""
