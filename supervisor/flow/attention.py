@@ -13,10 +13,10 @@ again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`
 A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
 So an agent is nudged at most once for each reason, and to be told to begin uses up no other reminder. A message that
-did not reach it was no reminder: it is repeated a few times (`REPEATED_SECONDS`) while its reason lasts. An active
-agent is left alone until its job's time limit, and a refusal by the model's provider never counts as a stall. An agent
-that asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the agent is
-given up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
+did not reach it was no reminder: it is repeated a few times (`REPEATED_SECONDS`) while its reason lasts. An agent
+that is active is left alone until its job's time limit, and a refusal by the model's provider is never a stall.
+An agent that asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the
+agent is given up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
 """
 
 from collections.abc import Callable, Mapping
@@ -192,13 +192,9 @@ def on_nudged(state: State, event: ev.AgentNudged) -> State:
 
 def _timers(reason: str, key: AttemptKey) -> tuple[Item, Item]:
     """When it is told for this reason, and when it is given up after that."""
-    match reason:
-        case "budget":
-            return item("wrap-up", key), ("cancel", key.batch, key.job)
-        case "cap":
-            return item("wrap-up", key), item("halt", key)
-        case _:
-            return item("quiet", key), item("quiet", key)
+    if reason not in ("budget", "cap"):
+        return item("quiet", key), item("quiet", key)
+    return item("wrap-up", key), item("halt", key) if reason == "cap" else ("cancel", key.batch, key.job)
 
 
 def _is_out_of_reach(attempt: Attempt) -> bool:

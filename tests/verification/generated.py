@@ -79,6 +79,12 @@ class Claim:
     kind: str
     file: int
     test: int
+    #: its test runs the tool; None: every fourth does
+    is_run: bool | None = None
+
+    @property
+    def runs_the_tool(self) -> bool:
+        return self.number % 4 == 0 if self.is_run is None else self.is_run
 
     @property
     def node(self) -> str:
@@ -127,9 +133,9 @@ def _function(claim: Claim, kind: str) -> str:
             return head + (right if claim.kind == "improved" else wrong)
 
 
-def files_of(claims: list[Claim], files: int, done: Claim | None = None) -> dict[str, str]:
+def files_of(claims: list[Claim], files: int, done: Claim | None = None, *, main: str = MAIN) -> dict[str, str]:
     """All files, with the work of one claim, or none."""
-    made = {"tool/__init__.py": "", "tool/__main__.py": MAIN, ".gitignore": "__pycache__/\n"}
+    made = {"tool/__init__.py": "", "tool/__main__.py": main, ".gitignore": "__pycache__/\n"}
     made["pyproject.toml"] = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\npythonpath = ["."]\n'
     shared = ""
     for claim in claims:
@@ -146,7 +152,7 @@ def files_of(claims: list[Claim], files: int, done: Claim | None = None) -> dict
         made[f"tool/part_{file}.py"] = code + "\n\n".join(parts)
         tests = f"import subprocess\nimport sys\n\nfrom tool import part_{file}\n"
         for claim in inside:
-            template = BY_RUN if claim.number % 4 == 0 else BY_CALL
+            template = BY_RUN if claim.runs_the_tool else BY_CALL
             is_improved = claim == done and claim.kind == "improved"
             check = "result == 6" if claim.kind != "improved" or is_improved else "result > 0"
             more = "\n    assert isinstance(result, int)" if is_improved else ""
@@ -156,12 +162,14 @@ def files_of(claims: list[Claim], files: int, done: Claim | None = None) -> dict
     return made
 
 
-async def generate(folder: Path, claims: list[Claim], files: int, *, profile: Profile = PROFILE) -> Generated:
+async def generate(
+    folder: Path, claims: list[Claim], files: int, *, profile: Profile = PROFILE, main: str = MAIN
+) -> Generated:
     """The repository, and in the daemon's store what an agent committed for each claim."""
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir(parents=True)
     git(repo, "init", "-q", "-b", "main")
-    for path, text in files_of(claims, files).items():
+    for path, text in files_of(claims, files, main=main).items():
         (repo / path).parent.mkdir(parents=True, exist_ok=True)
         (repo / path).write_text(text)
     base = commit(repo, "base")

@@ -17,6 +17,7 @@ from supervisor.verification.evidence.lies import Telling
 from supervisor.verification.remote.verifiers import Verifier
 from supervisor.verification.trials.asking import (
     GRACE_SECONDS,
+    PROBES,
     SETUP_SECONDS,
     Unready,
     asked_for,
@@ -109,8 +110,9 @@ class Questions:
     def run(self, verifier: Verifier, wanted: Wanted) -> dict[str, Any]:
         instruments, folder = wanted.instruments, secrets.token_hex(6)
         env, temporary = self._environment(verifier, wanted.nodes, wanted.spoken)
+        there = Path(verifier.hello.root) / self.id / folder
         if not instruments.are_none:
-            env = instrumented(env, Path(verifier.hello.root) / self.id / folder, instruments)
+            env = instrumented(env, there, instruments)
         return {
             "command": wanted.command,
             "env": env,
@@ -119,7 +121,7 @@ class Questions:
             "nonce": wanted.nonce,
             "folder": folder,
             "temporary": temporary,
-            "files": _carried(instruments.files),
+            "files": _carried(instruments.laid(there / PROBES)),
             "liar": None if instruments.liar is None else _lie(instruments.liar),
             "plugins": {f"{name}.py": _file(text.encode()) for name, text in instruments.plugins.items()},
         }

@@ -20,6 +20,7 @@ from supervisor.model.batch import Batch
 from supervisor.publication.rules.outcome import clean
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.seen import MAX_BYTES
+from supervisor.verification.evidence.switching import UNTOLD
 from supervisor.verification.remote.exchange import Answer, Disbelieved, Done, checked, heard, tail, unpacked
 from supervisor.verification.remote.questions import Questions, Wanted, subject_of
 from supervisor.verification.remote.verifiers import Verifier, Verifiers
@@ -34,7 +35,7 @@ MOST_TRIES = 3
 #: what a host may take besides: objects, a checkout, copies
 BESIDES_SECONDS = 120.0
 #: what probes have noted comes home; one byte more than is read shows that there was more
-NOTES = dict.fromkeys(("seen", "asked"), MAX_BYTES + 1)
+NOTES = dict.fromkeys(("seen", "asked", UNTOLD), MAX_BYTES + 1)
 
 log = structlog.get_logger(__name__)
 

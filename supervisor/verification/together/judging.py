@@ -29,6 +29,7 @@ from supervisor.verification.baselines import Baselines, tests_in
 from supervisor.verification.evidence.inquiry import telling, times_for
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.hearing import Hearing
+from supervisor.verification.together.combining import Standing
 from supervisor.verification.together.composing import NoTree, compose
 from supervisor.verification.together.parts import GOING_ON, unsound
 from supervisor.verification.together.reaching import read_notes
@@ -119,7 +120,7 @@ class CommonRuns:
                 hearings.start_soon(self._hear, each, tree, rounds)
 
     async def _hear(self, claim: Claimed, tree: Tree, rounds: Rounds) -> None:
-        share = Share(rounds, tree.reached(claim.job.number), tree.now)
+        share = Share(rounds, Standing(tree.reached(claim.job.number), tree.common, tree.now))
         # What it asks of its commit is asked of the tree that it stands in.
         job = replace(claim.job, brought=replace(claim.job.brought, head=tree.sha))
         hearing = Hearing(

@@ -53,6 +53,11 @@ class Tree:
         """By its test."""
         return reached_by(self._notes, [self._tests[claim]])
 
+    @property
+    def common(self) -> Reached:
+        """By what belongs to all tests."""
+        return reached_by(self._notes, ())
+
     def missing(self) -> set[int]:
         """Claims whose test, or the rest of its file, notices that the tree has not their version of a file."""
         return {

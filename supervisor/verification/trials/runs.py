@@ -8,6 +8,7 @@ from supervisor.model.node import cases_of
 from supervisor.publication.rules.outcome import clean
 from supervisor.verification.evidence.laying import Contents, put
 from supervisor.verification.evidence.lies import Telling, tell
+from supervisor.verification.evidence.switching import Switch
 from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
@@ -27,6 +28,8 @@ class Instruments:
     args: tuple[str, ...] = ()
     #: what stands in the fresh checkout in place of what the commit has
     files: Contents = field(default_factory=dict)
+    #: and what is another file for each test
+    switched: Mapping[str, Switch] = field(default_factory=dict)
     #: a program that lies in front of one of the repository's own
     liar: Telling | None = None
     #: it stands where a person's checkout may be, if walls can show it there
@@ -45,7 +48,7 @@ class Instruments:
 
     @property
     def changes_files(self) -> bool:
-        return bool(self.files) or self.liar is not None
+        return bool(self.files or self.switched) or self.liar is not None
 
     @property
     def contents(self) -> Contents | None:
@@ -58,9 +61,13 @@ class Instruments:
         for name, source in self.plugins.items():
             (into / f"{name}.py").write_text(source)
 
-    def lay(self, checkout: Path) -> None:
+    def laid(self, notes: Path) -> Contents:
+        """What stands in the checkout in place of what the commit has; `notes`: the folder for what is noted."""
+        return {**self.files, **{path: each.content(path, notes) for path, each in self.switched.items()}}
+
+    def lay(self, checkout: Path, notes: Path) -> None:
         """Blocking."""
-        put(checkout, self.files)
+        put(checkout, self.laid(notes))
         if self.liar is not None:
             tell(checkout, self.liar)
 

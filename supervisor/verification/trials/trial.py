@@ -127,7 +127,7 @@ class Trial:
                     env = instrumented(env, folder, instruments)
                     await in_thread(instruments.write, folder / PROBES)
                 if instruments.changes_files:
-                    await in_thread(instruments.lay, places.checkout)
+                    await in_thread(instruments.lay, places.checkout, folder / PROBES)
                     await self.give(places.home)
                 fresh = (folder, temporary)
                 build = partial(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)

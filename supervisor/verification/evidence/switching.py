@@ -1,0 +1,71 @@
+"""A file that is another one for each test, so that faults of it that meet can stand in one checkout.
+
+pytest says in `PYTEST_CURRENT_TEST` which test runs, and `probes/naming.py` sees to it that every program is told.
+The file is a switch: it runs the content that the test of its program is meant to find. Where that can't be told,
+it notes its own path and is what it was: nobody names the test, or pytest itself has imported the file, which then is
+the same for all tests. What was noted says that the run shows nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.verification.evidence.laying import Content
+
+#: where a switch notes that it could not tell, beside the probes
+UNTOLD = "untold"
+#: the plugin that names tests; who has it loaded is pytest itself
+NAMING = "_naming_probe"
+#: larger ones are compiled for too long, by each program that a test starts
+MOST_BYTES = 2**21
+MOST_NOTED = 2**16
+
+_SWITCH = """\
+def _switched():
+    import os
+    import sys
+
+    named = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    for test, content in {contents!r}.items():
+        if (named == test or named.startswith((test + "[", test + "::"))) and {naming!r} not in sys.modules:
+            return {usual!r} if content is None else content
+    with open({untold!r}, "a") as noted:
+        noted.write({path!r} + "\\n")
+    return {usual!r}
+
+
+exec(compile(globals().pop("_switched")(), __file__, "exec", dont_inherit=True))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    #: for who is not meant to find another one
+    usual: Content
+    #: by test; None: the usual one
+    contents: Mapping[str, Content | None]
+
+    @property
+    def is_small(self) -> bool:
+        return sum(len(each.data) for each in (self.usual, *self.contents.values()) if each) <= MOST_BYTES
+
+    def content(self, path: str, notes: Path) -> Content:
+        text = _SWITCH.format(
+            contents={test: content and content.data for test, content in self.contents.items()},
+            usual=self.usual.data,
+            naming=NAMING,
+            untold=str(notes / UNTOLD),
+            path=path,
+        ).encode()
+        first, line, _ = self.usual.data.partition(b"\n")
+        head = first + line if first.startswith(b"#!") else b""
+        return Content(head + text, self.usual.kind)
+
+
+def untold(notes: Path) -> frozenset[str]:
+    """The files that could not tell. Blocking."""
+    try:
+        with (notes / UNTOLD).open("rb") as opened:
+            return frozenset(opened.read(MOST_NOTED).decode(errors="surrogateescape").splitlines())
+    except FileNotFoundError:
+        return frozenset()

@@ -1,0 +1,233 @@
+"""Faults that meet share a run: a program finds the file that is meant for the test that has started it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from supervisor.verification.evidence.laying import Content, Contents
+from supervisor.verification.evidence.switching import UNTOLD, Switch, untold
+from supervisor.verification.together.combining import Asked, Standing, Together, combined
+from supervisor.verification.together.reaching import Reached
+from supervisor.verification.trials.runs import Instruments
+from tests.verification.generated import MAIN, PROFILE, Claim, generate
+from tests.verification.settling import judge_of, settle
+
+TOOL = b'"""A tool."""\nfrom __future__ import annotations\nif __name__ == "__main__":\n    print(1, __doc__)\n'
+BROKEN = TOOL.replace(b"1,", b"2,")
+NAMED = "PYTEST_CURRENT_TEST"
+
+
+def run(folder: Path, switch: Switch, **env: str) -> str:
+    (folder / "tool.py").write_bytes(switch.content("tool.py", folder).data)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "tool.py"], cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("tests/test_a.py::test_broken (call)", "2 A tool."),
+        ("tests/test_a.py::test_broken[a (b)-c] (setup)", "2 A tool."),
+        ("tests/test_a.py::TestAll::test_one (call)", "2 A tool."),
+        ("tests/test_a.py::test_fine (teardown)", "1 A tool."),
+        ("tests/test_a.py::test_broken_too (call)", "1 A tool."),
+    ],
+)
+def test_a_program_runs_what_is_meant_for_its_test(tmp_path: Path, named: str, said: str) -> None:
+    told = {
+        "tests/test_a.py::test_broken": Content(BROKEN),
+        "tests/test_a.py::TestAll": Content(BROKEN),
+        "tests/test_a.py::test_fine": None,
+        "tests/test_a.py::test_broken_too": None,
+    }
+    assert run(tmp_path, Switch(Content(TOOL), told), **{NAMED: named}).strip() == said
+    assert not untold(tmp_path)
+
+
+@pytest.mark.parametrize("named", [None, "", "test_a.py::test_broken (call)"], ids=["none", "empty", "other root"])
+def test_where_no_test_is_named_it_says_so_and_is_what_it_was(tmp_path: Path, named: str | None) -> None:
+    switch = Switch(Content(TOOL), {"tests/test_a.py::test_broken": Content(BROKEN)})
+    assert run(tmp_path, switch, **({} if named is None else {NAMED: named})).strip() == "1 A tool."
+    assert untold(tmp_path) == {"tool.py"}
+
+
+def test_a_script_stays_a_script(tmp_path: Path) -> None:
+    script = Content(b"#!/usr/bin/env python3\n" + TOOL, "program")
+    made = Switch(script, {}).content("bin/tool", tmp_path)
+    assert made.kind == "program"
+    assert made.data.startswith(b"#!/usr/bin/env python3\n")
+
+
+IN_PYTEST = """
+import subprocess, sys
+{more}
+def test_one():
+    done = subprocess.run([sys.executable, "tool.py"], env={{}}, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("2")
+"""
+
+
+@pytest.mark.parametrize(("more", "noted"), [("", set()), ("import tool", {"tool.py"})])
+def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_is_found_out(
+    tmp_path: Path, more: str, noted: set[str]
+) -> None:
+    """Where pytest imports the file, that import is the one of all tests."""
+    from supervisor.verification.together import combining
+
+    probes = tmp_path / "probes"
+    probes.mkdir()
+    (probes / "_naming_probe.py").write_text(combining._naming())
+    switch = Switch(Content(TOOL), {"test_a.py::test_one": Content(BROKEN)})
+    (tmp_path / "tool.py").write_bytes(switch.content("tool.py", tmp_path).data)
+    (tmp_path / "test_a.py").write_text(IN_PYTEST.format(more=more))
+    env = {"PATH": os.defpath, "PYTHONPATH": str(probes), "PYTEST_PLUGINS": "_naming_probe"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_a.py"]
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert untold(tmp_path) == noted
+
+
+def test_what_is_noted_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / UNTOLD).write_bytes(b"x\n" * 2**20)
+    assert untold(tmp_path) == {"x"}
+
+
+# --- what goes into one run
+
+NOW: Mapping[str, Content | None] = {
+    "tool/main.py": Content(b"def main(n):\n    a = n\n    return a\n"),
+    "data.json": Content(b"{}\n"),
+}
+FAULTY = Content(b"def main(n):\n    a = n + 1\n    return a\n")
+RAISES = Content(b"def main(n):\n    raise SystemError\n")
+
+
+def now(paths: Iterable[str]) -> Contents:
+    return {path: NOW.get(path) for path in paths}
+
+
+def asked(number: int, files: Contents, *, reached: Reached | None = None, common: Reached | None = None) -> Asked:
+    file = f"tests/test_{number}.py"
+    lines = {file: frozenset((1, 2)), "tool/main.py": frozenset((1, 2, 3))}
+    standing = Standing(reached or Reached(lines), common or Reached(), now)
+    return Asked(standing, (f"{file}::test_it",), 1, Instruments(files=files))
+
+
+def runs(*experiments: Asked, never: Iterable[str] = ()) -> list[Together]:
+    return combined(experiments, set(never))
+
+
+def test_faults_of_one_line_share_a_run() -> None:
+    one, two, three = (
+        asked(number, {"tool/main.py": content}) for number, content in enumerate((FAULTY, RAISES, FAULTY))
+    )
+    [run] = runs(one, two, three)
+    found = run.instruments
+    assert not found.files
+    switch = found.switched["tool/main.py"]
+    assert switch.usual == NOW["tool/main.py"]
+    assert [switch.contents[each.nodes[0]] for each in (one, two, three)] == [FAULTY, RAISES, FAULTY]
+    assert set(found.plugins) == {"_naming_probe"}
+
+
+def test_who_changes_nothing_there_finds_it_as_it_was() -> None:
+    one, two = asked(1, {"tool/main.py": RAISES}), asked(2, {})
+    [run] = runs(one, two)
+    assert run.instruments.switched["tool/main.py"].contents[two.nodes[0]] is None
+
+
+def lines(**more: object) -> Reached:
+    reached = Reached({"tests/test_2.py": frozenset((1, 2)), "tool/main.py": frozenset((1, 2, 3))})
+    return replace(reached, **more)  # type: ignore[arg-type]
+
+
+APART = {
+    "pytest has imported it": {"common": Reached({"tool/main.py": frozenset((1,))})},
+    "it is read, too": {"reached": lines(files=frozenset(("tool/main.py",)))},
+    "not all that it starts was seen": {"reached": lines(is_opaque=True)},
+}
+
+
+@pytest.mark.parametrize("which", APART)
+def test_what_can_not_be_told_apart_runs_apart(which: str) -> None:
+    one = asked(1, {"tool/main.py": FAULTY}, common=APART[which].get("common"))
+    assert len(runs(one, asked(2, {"tool/main.py": RAISES}, **APART[which]))) == 2
+
+
+def test_a_file_that_could_not_tell_is_no_switch_again() -> None:
+    experiments = [asked(number, {"tool/main.py": RAISES if number else FAULTY}) for number in range(2)]
+    assert len(runs(*experiments, never=["tool/main.py"])) == 2
+
+
+def test_files_of_data_that_meet_run_apart() -> None:
+    reached = {
+        number: Reached({f"tests/test_{number}.py": frozenset((1,))}, frozenset(("data.json",))) for number in (1, 2)
+    }
+    experiments = [
+        asked(number, {"data.json": Content(b"%d" % number)}, reached=reached[number]) for number in (1, 2)
+    ]
+    assert len(runs(*experiments)) == 2
+
+
+def test_files_that_are_too_large_together_run_apart() -> None:
+    experiments = [
+        asked(number, {"tool/main.py": Content(b"# %d\n" % number * 2**19 + RAISES.data)}) for number in (1, 2)
+    ]
+    assert len(runs(*experiments)) == 2
+
+
+# --- on real runs
+
+
+def all_run(*kinds: str, files: int) -> list[Claim]:
+    return [Claim(number, kind, number % files, number, is_run=True) for number, kind in enumerate(kinds, 1)]
+
+
+#: a tool that starts itself anew, and tells itself nothing
+ANEW = """import os
+import subprocess
+import sys
+
+if __name__ == "__main__" and "ANEW" not in os.environ:
+    sys.exit(subprocess.run([sys.executable, "-m", "tool", *sys.argv[1:]], env={"ANEW": "1"}).returncode)
+"""
+
+
+async def test_a_program_that_nobody_tells_has_its_faults_tried_apart(tmp_path: Path) -> None:
+    claims, profile = all_run("improved", "improved", files=2), replace(PROFILE, evidence_factor=100)
+    made = await generate(tmp_path, claims, 2, profile=profile, main=ANEW + MAIN)
+    found = await settle(await judge_of(tmp_path), made)
+    for number in (1, 2):
+        verdict = found.verdicts[number]
+        assert (verdict.verification, verdict.doubts) == ("verified", ())
+        assert verdict.evidence is not None
+        assert verdict.evidence.strength.caught > verdict.evidence.strength.tried / 2
+
+
+@pytest.mark.timeout(300)
+async def test_what_is_shown_is_what_one_by_one_would_show_by_fewer_runs(tmp_path: Path) -> None:
+    """All tests run one program; pytest itself imports nothing of it."""
+    claims = all_run("improved", "fixed", "improved", "improved", files=2)
+    made = await generate(tmp_path, claims, 2, profile=replace(PROFILE, evidence_factor=100))
+    found = await settle(await judge_of(tmp_path), made)
+    assert found.groups == [(1, 2, 3, 4)]
+    judge = await judge_of(tmp_path)
+    alone = [await judge.verify(made.batch, job) for job in made.jobs]
+    for verdict, claim in zip(alone, claims, strict=True):
+        together = found.verdicts[claim.number]
+        assert together.evidence is not None
+        assert verdict.evidence is not None
+        assert (together.verification, together.doubts) == (verdict.verification, verdict.doubts)
+        assert replace(together.evidence.strength, survived=()) == replace(verdict.evidence.strength, survived=())
+        assert together.evidence.necessity == verdict.evidence.necessity
+    shared = [found.verdicts[claim.number].evidence for claim in claims]
+    starts = sum(each.runs - each.saved for each in shared if each is not None)
+    assert starts < sum(each.evidence.runs for each in alone if each.evidence is not None) / 3
