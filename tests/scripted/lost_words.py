@@ -12,9 +12,9 @@ from tests.scripted.plays import Turn
 #: mngr, but for the message of an agent that it creates
 FORGETS = """\
 #!/bin/bash
-words=()
+verb=$1 words=()
 while [ $# -gt 0 ]; do
-  if [ "$1" = --message-file ]; then shift; else words+=("$1"); fi
+  if [ "$verb" = create ] && [ "$1" = --message-file ]; then shift; else words+=("$1"); fi
   shift
 done
 exec {mngr} "${{words[@]}}"
