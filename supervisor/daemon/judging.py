@@ -1,4 +1,8 @@
-"""Verifications as the shell performs them: one call of the judge for each group, which may be given up."""
+"""Verifications as the shell performs them: one call of the judge for each group, which may be given up.
+
+What comes of a claim is told as soon as it is settled, so that it waits for nobody. Only the first claim of a group,
+which the group is named by, is told last, with the end of the group.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -17,48 +21,62 @@ type Verdicts = Mapping[AttemptKey, Verdict | PutBack]
 class Judging:
     def __init__(self, judge: Judge, tell: Callable[[ev.Event], None], clock: Callable[[], float]) -> None:
         self._judge, self._tell, self._clock = judge, tell, clock
-        #: verifications under way, by the first claim of each
+        #: verifications under way, by the first claim of each: how to end it, and the claims that were told
         self._scopes: dict[AttemptKey, anyio.CancelScope] = {}
+        self._told: dict[AttemptKey, set[AttemptKey]] = {}
 
     async def verify(self, batch: Batch, keys: tuple[AttemptKey, ...], pool: str) -> ev.Event | None:
         """None: it was abandoned."""
+        first, *others = keys
         with anyio.CancelScope() as scope:
-            self._scopes[keys[0]] = scope
+            self._scopes[first] = scope
             try:
-                return self._told(keys, await self._verdicts(batch, keys, pool))
+                # When it is tried again for want of resources, some were told before.
+                told = self._told.setdefault(first, set())
+                left = (first, *(key for key in others if key not in told))
+                return self._ended(keys, await self._verdicts(batch, left, pool))
             finally:
-                del self._scopes[keys[0]]
+                del self._scopes[first]
+        del self._told[first]
         return None
 
     async def _verdicts(self, batch: Batch, keys: tuple[AttemptKey, ...], pool: str) -> Verdicts:
-        jobs = [batch.job(key.job) for key in keys]
+        jobs, named = [batch.job(key.job) for key in keys], {key.job: key for key in keys}
+
+        def tell(job: int, said: Verdict | PutBack) -> None:
+            if (key := named[job]) != keys[0]:
+                self._told[keys[0]].add(key)
+                self._tell(self._event(key, said))
+
         try:
             if len(jobs) > 1:
-                found = await self._judge.verify_together(batch, jobs, pool)
+                found = await self._judge.verify_together(batch, jobs, pool, tell)
                 return {key: found[key.job] for key in keys}
             return {keys[0]: await self._judge.verify(batch, jobs[0], pool)}
         except DeviceFailed as failed:
             return _unsettled(keys, failed.message)
 
-    def _told(self, keys: tuple[AttemptKey, ...], found: Verdicts) -> ev.Event:
-        """Of several verdicts, the last is returned, and the others are told."""
+    def _ended(self, keys: tuple[AttemptKey, ...], found: Verdicts) -> ev.Event:
+        """That of the first claim is returned; others that were not told yet are told."""
+        first, *others = keys
+        told = self._told.pop(first, set())
+        for key in others:
+            if key not in told:
+                self._tell(self._event(key, found[key]))
+        return self._event(first, found[first])
+
+    def _event(self, key: AttemptKey, said: Verdict | PutBack) -> ev.Event:
         now = self._clock()
-        *others, last = (
-            ev.WorkPutBack(now, *key, most=said.most, detail=said.why, meets=tuple(sorted(said.meets)))
-            if isinstance(said := found[key], PutBack)
-            else ev.WorkVerified.of(now, key, said)
-            for key in keys
-        )
-        for event in others:
-            self._tell(event)
-        return last
+        if isinstance(said, PutBack):
+            return ev.WorkPutBack(now, *key, most=said.most, detail=said.why, meets=tuple(sorted(said.meets)))
+        return ev.WorkVerified.of(now, key, said)
 
     def abandon(self, key: AttemptKey) -> None:
         if key in self._scopes:
             self._scopes[key].cancel()
 
     def failed(self, keys: tuple[AttemptKey, ...], why: str) -> ev.Event:
-        return self._told(keys, _unsettled(keys, why))
+        return self._ended(keys, _unsettled(keys, why))
 
 
 def _unsettled(keys: tuple[AttemptKey, ...], why: str) -> Verdicts:

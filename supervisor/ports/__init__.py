@@ -35,6 +35,7 @@ from supervisor.ports.work import (
     Picture,
     PutBack,
     Sign,
+    Tell,
     Verifiers,
 )
 
@@ -80,5 +81,6 @@ __all__ = [
     "Sight",
     "Sign",
     "Store",
+    "Tell",
     "Verifiers",
 ]

@@ -81,6 +81,10 @@ class PutBack:
     meets: frozenset[int] = frozenset()
 
 
+#: what comes of a job of a group, by its number
+type Tell = Callable[[int, Verdict | PutBack], None]
+
+
 class Judge(Protocol):
     """`pool`: the remote pool in which it is tried; "": on this machine."""
 
@@ -89,9 +93,10 @@ class Judge(Protocol):
         ...
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
     ) -> Mapping[int, Verdict | PutBack]:
-        """Settle what common runs can settle; no verdict is weaker than one by one. Raises DeviceFailed."""
+        """Settle what common runs can settle; no verdict is weaker than one by one. What comes of a job may be told
+        before the others are settled, and is final. Raises DeviceFailed."""
         ...
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:

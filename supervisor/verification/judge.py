@@ -28,7 +28,7 @@ from supervisor.model.job import Job
 from supervisor.model.outcome import SUCCESSES, Outcome
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack
+from supervisor.ports import PutBack, Tell
 from supervisor.threads import in_thread, surely
 from supervisor.verification import borrowing
 from supervisor.verification.baselines import Baselines
@@ -75,7 +75,7 @@ class ProvingJudge:
             return rejected(job, "unverified", str(unready))
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
     ) -> Mapping[int, Verdict | PutBack]:
         if jobs[0].is_on_trial:  # they borrow the same work
             return await self._borrowed_together(batch, jobs)
@@ -87,7 +87,8 @@ class ProvingJudge:
                 verdicts[job.number] = rejected(job, "refused", said.refusal)
             else:
                 claims.append(Claimed(job, work, said.doubts))
-        return verdicts | await CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log).settle(claims)
+        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, tell)
+        return verdicts | await common.settle(claims)
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
         return await survey(self._baselines, batch, files)

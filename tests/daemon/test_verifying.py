@@ -1,6 +1,7 @@
 """Verifications as the shell performs them: groups, what they put back, and those that nobody waits for any more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from supervisor.model.effect import Abandon, Collect, Launch, LeaveBase, RunAtBa
 from supervisor.model.job import Job
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack
+from supervisor.ports import PutBack, Tell
 from supervisor.tasks import beside
 from tests.flow.world import World
 
@@ -30,6 +31,8 @@ class Judging:
     has_begun: anyio.Event = field(default_factory=anyio.Event)
     may_end: anyio.Event = field(default_factory=anyio.Event)
     was_cancelled: bool = False
+    #: of a group: what is told before the others are settled
+    early: dict[int, Verdict | PutBack] = field(default_factory=dict)
 
     async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
         self.has_begun.set()
@@ -47,8 +50,11 @@ class Judging:
         return Surveyed(green=len(files))
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = ""
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
     ) -> Mapping[int, Verdict | PutBack]:
+        for number, said in self.early.items():
+            assert tell is not None
+            tell(number, said)
         verdicts = {job.number: await self.verify(batch, job) for job in jobs}
         return {**verdicts, jobs[-1].number: PutBack("red")}
 
@@ -86,7 +92,7 @@ async def test_each_claim_of_a_group_has_its_own_event() -> None:
     stage.judge.may_end.set()
     await stage.perform()
     await stage.perform()
-    assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 2, 3]
+    assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 3, 2]
     assert [(event.job, event.most) for event in stage.world.told(ev.WorkPutBack)] == [(4, 1)]
 
 
@@ -100,6 +106,48 @@ async def test_a_group_whose_device_fails_is_tried_one_by_one() -> None:
     await stage.perform()
     [failed] = [event for event in stage.world.told(ev.WorkVerified) if event.job == 2]
     assert (failed.outcome, failed.reason) == ("failed", "the disk is full")
+
+
+@asynccontextmanager
+async def a_group_under_way(stage: Stage) -> AsyncIterator[None]:
+    """Of jobs 2 to 4; it ends with this."""
+    stage.judge.may_end.set()
+    await stage.perform()
+    stage.judge.may_end, stage.judge.has_begun = anyio.Event(), anyio.Event()
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.perform)
+            await stage.judge.has_begun.wait()
+            yield
+            stage.judge.may_end.set()
+
+
+async def test_what_is_settled_early_waits_for_nobody() -> None:
+    """Job 3 is verified and over while the others of its group go on; 4 is put back and has another slot at once."""
+    stage = Stage()
+    stage.judge.early = {3: Verdict("fixed", verification="verified"), 4: PutBack("it meets others")}
+    async with a_group_under_way(stage):
+        stage.world.happens(ev.PoolsConfigured(stage.world.now, stage.world.state.configured, verify_slots=2))
+        assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 3]
+        assert [[key.job for key in effect.keys] for effect in stage.world.pending(Verify)][-1] == [4]
+    assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 3, 2]
+    assert [event.job for event in stage.world.told(ev.WorkPutBack)] == [4], "it is told once"
+
+
+async def test_the_first_of_a_group_is_told_with_its_end() -> None:
+    stage = Stage()
+    stage.judge.early = {2: Verdict("fixed", verification="verified")}
+    async with a_group_under_way(stage):
+        assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1]
+    assert [event.job for event in stage.world.told(ev.WorkVerified)] == [1, 3, 2]
+
+
+async def test_who_was_told_early_is_not_told_otherwise_by_a_device_that_fails() -> None:
+    stage = Stage()
+    stage.judge.early = {3: Verdict("fixed", verification="verified")}
+    async with a_group_under_way(stage):
+        stage.judge.trouble = GitFailed("the disk is full")
+    assert {event.job for event in stage.world.told(ev.WorkPutBack)} == {2, 4}
 
 
 async def test_a_verification_that_nobody_waits_for_ends_at_once() -> None:

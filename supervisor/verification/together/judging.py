@@ -23,7 +23,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.job import Job
 from supervisor.model.node import file_of, function_of
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack
+from supervisor.ports import PutBack, Tell
 from supervisor.threads import in_thread, surely
 from supervisor.verification.baselines import Baselines, tests_in
 from supervisor.verification.evidence.inquiry import telling, times_for
@@ -56,6 +56,7 @@ class CommonRuns:
         trials: AnyTrials,
         baselines: Baselines,
         keep_log: Callable[[Batch, Job, Place], None],
+        tell: Tell | None = None,
     ) -> None:
         # In one order and in the other: a test that needs what another one leaves fails once.
         runs = max(2, batch.profile.verify_runs)
@@ -63,6 +64,7 @@ class CommonRuns:
         self._bare = bare
         self._trials, self._baselines, self._keep_log = trials, baselines, keep_log
         self._settled: dict[int, Verdict | PutBack] = {}
+        self._tell = tell
 
     async def settle(self, claims: Sequence[Claimed]) -> dict[int, Verdict | PutBack]:
         left = list(claims)
@@ -127,13 +129,19 @@ class CommonRuns:
             self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
         )
         try:
-            self._settled[job.number] = await _settled(hearing, share, tree.tests)
+            self._settle(job.number, await _settled(hearing, share, tree.tests))
         finally:
             await rounds.leave()
             await surely(self._keep_log, self._batch, claim.job, share)
 
     def _put_back(self, claims: Sequence[Claimed], why: PutBack) -> None:
-        self._settled |= {each.job.number: why for each in claims}
+        for each in claims:
+            self._settle(each.job.number, why)
+
+    def _settle(self, job: int, said: Verdict | PutBack) -> None:
+        self._settled[job] = said
+        if self._tell is not None:
+            self._tell(job, said)
 
 
 def _of(claims: Sequence[Claimed], numbers: Set[int]) -> list[Claimed]:

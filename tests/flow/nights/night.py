@@ -177,7 +177,7 @@ class Night:
         if isinstance(effect, Nudge) and (agent := self._agents.get(effect.attempt.key)) is not None:
             agent.life, agent.tries = agent.life + 1, 0
             self.world.hear(ev.AgentStirred(self.world.now, *effect.attempt.key))
-            what = "publish" if effect.began.reason in ("cap", "budget") else "request"  # type: ignore[attr-defined]
+            what = "publish" if effect.began.reason in ("cap", "budget") else "request"
             self._at(self.world.now + 1, what, effect.attempt.key, agent.life)
 
     # --- what happens in it
