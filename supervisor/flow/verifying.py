@@ -12,7 +12,7 @@ claim that is put back as a suspect goes alone, which settles everything.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from supervisor.model.attempt import AttemptKey
@@ -22,6 +22,10 @@ from supervisor.model.outcome import SUCCESSES
 from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
+
+#: a group is not made smaller than this for the sake of slots that are free
+FEWEST_SHARED = 6
+
 
 # --- what happens
 
@@ -77,15 +81,15 @@ def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
     for key in state.verifying.waiting:
         job = state.batches[key.batch].job(key.job)
         waiting[court_of(state, key), key.batch, _borrowed(job)].append(key)
-    is_free = {pool: busy_of(state, pool) < slots_of(state, pool) for pool in {pool for pool, *_ in waiting}}
-    open_ = [(state.batches[batch], pool, tree) for pool, batch, tree in waiting if is_free[pool]]
+    free = {pool: slots_of(state, pool) - busy_of(state, pool) for pool in {pool for pool, *_ in waiting}}
+    open_ = [(state.batches[batch], pool, tree) for pool, batch, tree in waiting if free[pool] > 0]
     if not open_:
         return "", ()
     under_way = Counter(first.batch for first in state.verifying.groups)
     batch, pool, tree = min(
         open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:])
     )
-    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree])))
+    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree]), free[pool]))
 
 
 def _borrowed(job: Job) -> str:
@@ -134,12 +138,14 @@ def slots_of(state: State, pool: str = "") -> int:
     return slots + min(slots, idle)
 
 
-def _group(state: State, batch: Batch, keys: Iterable[AttemptKey]) -> Iterable[AttemptKey]:
-    """The first that waits, and those after it that may be in as large a group, and in one with those before."""
+def _group(state: State, batch: Batch, keys: Sequence[AttemptKey], free: int) -> Sequence[AttemptKey]:
+    """The first that waits, and those after it that may be in as large a group, and in one with those before. What is
+    left of a batch is shared by the slots that are free, but for groups too small to save much."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]
-    most = min(waiting[first], state.verifying.size(batch.id))
+    share = max(FEWEST_SHARED, -(-len(keys) // free))
+    most = min(waiting[first], state.verifying.size(batch.id), share)
     for key in others:
         if len(group) >= most:
             break

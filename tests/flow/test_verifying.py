@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.effect import Collect, Launch, Verify
@@ -51,6 +53,16 @@ def test_no_more_than_its_slots() -> None:
 def test_slots_of_agents_that_fall_idle_verify() -> None:
     """When no job waits for an agent any more, as many again."""
     assert groups(waiting(4, verify_slots=1)) == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "shared"), [(13, [[2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13]]), (9, [[2, 3, 4, 5, 6, 7], [8, 9]])]
+)
+def test_slots_that_are_free_share_what_waits(jobs: int, shared: list[list[int]]) -> None:
+    """So that no slot is idle at the end of a batch; a group of a few saves little."""
+    world = busy(jobs, verify_slots=1)
+    world.happens(ev.PoolsConfigured(world.now, world.state.configured, verify_slots=3))
+    assert groups(world) == [[1], *shared]
 
 
 def test_more_slots_are_taken_at_once() -> None:
