@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ async def together(folder: Path, made: Generated) -> tuple[Cost, dict[int, Verdi
     seconds, work = time.monotonic() - began, worked() - before
     print(f"  groups of {', '.join(str(len(group)) for group in found.groups if len(group) > 1)};", end=" ")
     print(f"{len(found.put_back)} claims put back")
+    for why, count in Counter(found.put_back.values()).most_common():
+        print(f"    {count}: {why[:150]}")
     return Cost(len(made.jobs), trials.starts, trials.setups, seconds, work), found.verdicts
 
 
