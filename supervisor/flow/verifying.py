@@ -139,12 +139,12 @@ def slots_of(state: State, pool: str = "") -> int:
 
 
 def _group(state: State, batch: Batch, keys: Sequence[AttemptKey], free: int) -> Sequence[AttemptKey]:
-    """The first that waits, and those after it that may be in as large a group, and in one with those before. What is
-    left of a batch is shared by the slots that are free, but for groups too small to save much."""
+    """The first that waits, and those after it that may be in as large a group, and in one with those before. The
+    slots that are free share them, as long as each group is large enough to save much."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]
-    share = max(FEWEST_SHARED, -(-len(keys) // free))
+    share = -(-len(keys) // min(free, max(1, len(keys) // FEWEST_SHARED)))
     most = min(waiting[first], state.verifying.size(batch.id), share)
     for key in others:
         if len(group) >= most:

@@ -87,7 +87,7 @@ class ProvingJudge:
                 verdicts[job.number] = rejected(job, "refused", said.refusal)
             else:
                 claims.append(Claimed(job, work, said.doubts))
-        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, tell)
+        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, tell=tell)
         return verdicts | await common.settle(claims)
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:

@@ -56,7 +56,7 @@ def test_slots_of_agents_that_fall_idle_verify() -> None:
 
 
 @pytest.mark.parametrize(
-    ("jobs", "shared"), [(13, [[2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13]]), (9, [[2, 3, 4, 5, 6, 7], [8, 9]])]
+    ("jobs", "shared"), [(13, [[2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13]]), (9, [[2, 3, 4, 5, 6, 7, 8, 9]])]
 )
 def test_slots_that_are_free_share_what_waits(jobs: int, shared: list[list[int]]) -> None:
     """So that no slot is idle at the end of a batch; a group of a few saves little."""

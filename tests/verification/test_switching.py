@@ -95,9 +95,19 @@ def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_is
     assert untold(tmp_path) == noted
 
 
-def test_what_is_noted_is_bounded(tmp_path: Path) -> None:
-    (tmp_path / UNTOLD).write_bytes(b"x\n" * 2**20)
-    assert untold(tmp_path) == {"x"}
+@pytest.mark.parametrize("kind", ["nothing", "garbage", "folder", "pipe", "link"])
+def test_whatever_stands_for_the_notes_says_that_something_was_noted(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / UNTOLD
+    match kind:
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+        case "link":
+            place.symlink_to("nowhere")
+        case _:
+            place.write_bytes(b"\0{" if kind == "garbage" else b"")
+    assert untold(tmp_path) == {""}
 
 
 # --- what goes into one run

@@ -6,11 +6,14 @@ it notes its own path and is what it was: nobody names the test, or pytest itsel
 the same for all tests. What was noted says that the run shows nothing.
 """
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.verification.evidence.laying import Content
+from supervisor.verification.evidence.seen import notes
 
 #: where a switch notes that it could not tell, beside the probes
 UNTOLD = "untold"
@@ -18,7 +21,6 @@ UNTOLD = "untold"
 NAMING = "_naming_probe"
 #: larger ones are compiled for too long, by each program that a test starts
 MOST_BYTES = 2**21
-MOST_NOTED = 2**16
 
 _SWITCH = """\
 def _switched():
@@ -30,7 +32,7 @@ def _switched():
         if (named == test or named.startswith((test + "[", test + "::"))) and {naming!r} not in sys.modules:
             return {usual!r} if content is None else content
     with open({untold!r}, "a") as noted:
-        noted.write({path!r} + "\\n")
+        noted.write({note!r})
     return {usual!r}
 
 
@@ -49,23 +51,23 @@ class Switch:
     def is_small(self) -> bool:
         return sum(len(each.data) for each in (self.usual, *self.contents.values()) if each) <= MOST_BYTES
 
-    def content(self, path: str, notes: Path) -> Content:
+    def content(self, path: str, folder: Path) -> Content:
+        """`folder`: for what it notes."""
         text = _SWITCH.format(
             contents={test: content and content.data for test, content in self.contents.items()},
             usual=self.usual.data,
             naming=NAMING,
-            untold=str(notes / UNTOLD),
-            path=path,
+            untold=str(folder / UNTOLD),
+            note=json.dumps([path]) + "\n",
         ).encode()
         first, line, _ = self.usual.data.partition(b"\n")
         head = first + line if first.startswith(b"#!") else b""
         return Content(head + text, self.usual.kind)
 
 
-def untold(notes: Path) -> frozenset[str]:
-    """The files that could not tell. Blocking."""
-    try:
-        with (notes / UNTOLD).open("rb") as opened:
-            return frozenset(opened.read(MOST_NOTED).decode(errors="surrogateescape").splitlines())
-    except FileNotFoundError:
+def untold(folder: Path) -> frozenset[str]:
+    """The files that could not tell; "" if something else is in the place of their notes. Blocking."""
+    file = folder / UNTOLD
+    if not os.path.lexists(file):
         return frozenset()
+    return frozenset(str(each) for note in notes(file) for each in note) or frozenset(("",))

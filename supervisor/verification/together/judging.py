@@ -56,6 +56,7 @@ class CommonRuns:
         trials: AnyTrials,
         baselines: Baselines,
         keep_log: Callable[[Batch, Job, Place], None],
+        *,
         tell: Tell | None = None,
     ) -> None:
         # In one order and in the other: a test that needs what another one leaves fails once.
@@ -129,10 +130,14 @@ class CommonRuns:
             self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
         )
         try:
-            self._settle(job.number, await _settled(hearing, share, tree.tests))
+            try:
+                said = await _settled(hearing, share, tree.tests)
+            finally:
+                await surely(self._keep_log, self._batch, claim.job, share)
+            # From now on it may be verified anew, with a log of its own.
+            self._settle(job.number, said)
         finally:
             await rounds.leave()
-            await surely(self._keep_log, self._batch, claim.job, share)
 
     def _put_back(self, claims: Sequence[Claimed], why: PutBack) -> None:
         for each in claims:
