@@ -51,7 +51,7 @@ class Asked:
         return self.instruments.contents or {}
 
     def meets(self, other: "Asked") -> set[str] | None:
-        """The files by which one of them can notice the other's experiment; None: nothing keeps them apart."""
+        """The files by which one of them can notice the other's experiment; None: they can share no run at all."""
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
         is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere
