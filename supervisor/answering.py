@@ -1,6 +1,6 @@
-"""An HTTP server that is told to end. uvicorn's own looks ten times a second whether it should.
+"""An HTTP server that is told to end. uvicorn's own checks ten times a second whether it should.
 
-It waits for the word, then for whoever is still answered, and for no clock but the last deadline.
+It waits until it is told, then for answers under way, and for no timer except the last deadline.
 """
 
 import socket
@@ -12,12 +12,12 @@ from typing import Any
 import uvicorn
 from anyio import CancelScope, Event, current_time, move_on_after
 
-#: what those that nobody waits for any more have to clear away
+#: how long cancelled tasks have to clean up
 CLEARING_SECONDS = 1.0
 
 
 class Present[T](set[T]):
-    """Who is there, and who waits until nobody is."""
+    """A set that can be awaited until it is empty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,18 +42,18 @@ class Server(uvicorn.Server):
         self._is_told, self._farewell = Event(), CancelScope()
 
     def end(self) -> None:
-        """Take nothing new, and wait for answers under way, for a moment."""
+        """Accept nothing new, and wait a moment for answers under way."""
         self.should_exit = True
         self._is_told.set()
 
     def hurry(self) -> None:
-        """End, and wait for nobody."""
+        """End without waiting for answers."""
         self.end()
         self._farewell.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """They are the program's."""
+        """Leave signals to the program."""
         yield
 
     async def main_loop(self) -> None:

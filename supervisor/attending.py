@@ -1,4 +1,4 @@
-"""What runs beside the daemon while it is served: alerts, schedules, traces, a look at mngr and tmux."""
+"""What runs beside the daemon while it serves: alerts, schedules, traces, and checks of mngr and tmux."""
 
 import json
 import time
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 async def mngr_facts(agents: Agents, facts: dict[str, Any]) -> None:
-    """Nobody waits for mngr: without it the daemon answers, keeps what it has, and says so."""
+    """Nothing waits for mngr: without it the daemon answers, keeps what it has, and reports the problem."""
     try:
         facts["mngr"] = asdict(await agents.facts())
     except MngrFailed as failed:
@@ -73,7 +73,7 @@ class Attending:
         tasks.start_soon(outlasting, "traces", self._trace)
 
     async def _trace(self) -> None:
-        """Nobody's work ends for a trace, not even by a bug."""
+        """Traces must not end any other work, not even by a bug."""
         try:
             await self.telemetry.run()
         except Exception as bug:
@@ -86,7 +86,7 @@ class Attending:
         return schedules(self._current().schedules, local_timezone())
 
     async def _submitted(self, schedule: Schedule, since: float) -> str:
-        """The batch of its repository and profile that was submitted since then, open or not."""
+        """The batch of its repository and profile that was submitted since that time, open or not."""
         wanted = (schedule.repo, schedule.profile)
         for batch in self._loop.state.batches.values():
             if (batch.repo, batch.profile.name) == wanted and batch.created_at >= since:

@@ -1,4 +1,4 @@
-"""The one module that knows everyone: settings become devices, devices become a daemon."""
+"""The one module that knows all others: it makes devices from settings, and a daemon from devices."""
 
 import time
 from collections.abc import AsyncIterator, Callable
@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 @asynccontextmanager
 async def opened(settings: Settings, *, accept_older: bool = False) -> AsyncIterator[Devices]:
-    """Raises Locked when another daemon has this state directory, Unreadable when its state can't be trusted."""
+    """Raises Locked if another daemon has this state directory, Unreadable if its state can't be trusted."""
     layout = Layout(settings.state_dir)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with lock(settings.state_dir), gate_of(settings) as gating:
@@ -115,7 +115,7 @@ async def _devices(
 
 
 def branch_trials(settings: Settings, verifiers: ports.Verifiers | None) -> AnyTrials:
-    """Of branches that are made of a batch's work."""
+    """Trials of branches that are made of a batch's work."""
     store = GitStore(settings.state_dir)
     here = Trials(store, settings.state_dir)
     return BranchTrials(here, store, settings.state_dir, verifiers) if isinstance(verifiers, Verifiers) else here
@@ -157,8 +157,8 @@ def daemon(
 ) -> Daemon:
     rhythm = Rhythm(listing=settings.mngr.list_seconds)
     observe = settings.mngr.observe == "always" or (
-        # Of this machine's own agents the files and the tmux server tell, at no cost; mngr looks at all of them again
-        # at every change of one.
+        # For local agents the files and the tmux server suffice, at no cost; mngr looks at all of them again
+        # whenever one changes.
         settings.mngr.observe == "auto" and any(pool.provider != "local" for pool in settings.pools)
     )
     return Daemon(

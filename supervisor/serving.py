@@ -50,7 +50,7 @@ type Origins = Callable[[], Mapping[str, str]]
 
 
 class Configuration:
-    """The last good configuration. What can't be changed while agents live is only changed by a restart."""
+    """The last good configuration. Settings that can't change while agents live change only at a restart."""
 
     def __init__(self, settings: Settings, load: Callable[[], Settings], origins: Origins) -> None:
         self.settings, self._load, self._origins = settings, load, origins
@@ -65,7 +65,7 @@ class Configuration:
         return {"settings": shown(self.settings), "sources": self._sources, "path": path, "user": os.geteuid()}
 
     async def reload(self, loop: Loop) -> bool:
-        """Whether anything is new. Raises Misconfigured, and the last good one stays."""
+        """Load it again; True if anything is new. Raises Misconfigured, and the last good one stays."""
         new = await in_thread(self._load)
         fixed = {
             "state_dir",
@@ -99,7 +99,7 @@ class Configuration:
 def run(
     settings: Settings, load: Callable[[], Settings], origins: Origins = dict, *, accept_older: bool = False
 ) -> int:
-    """Until a signal says stop. `load` reads the configuration again, `origins` where its values come from."""
+    """Run until a signal stops it. `load` reads the configuration again, `origins` where its values come from."""
     return anyio.run(partial(_run, settings, load, origins, accept_older=accept_older))
 
 
@@ -124,7 +124,7 @@ async def _running(supervisor: Daemon, ended: anyio.Event) -> None:
 async def _served(
     configuration: Configuration, devices: Devices, supervisor: Daemon, ended: anyio.Event, systemd: Systemd
 ) -> None:
-    """The API, signals and signs of life, for as long as the daemon runs."""
+    """Serve the API, signals and signs of life, for as long as the daemon runs."""
     settings = configuration.settings
     stream, disk = Stream(devices.journal, supervisor.loop.caught_up), DiskUse(settings.state_dir)
     dashboard = Dashboard(settings)
@@ -163,7 +163,7 @@ async def _served(
 def _desk(
     configuration: Configuration, devices: Devices, supervisor: Daemon, stream: Stream, facts: dict[str, Any]
 ) -> Desk:
-    """What the API answers from."""
+    """What the API needs for its answers."""
     layout = Layout(configuration.settings.state_dir)
     return Desk(
         state=lambda: supervisor.loop.state,

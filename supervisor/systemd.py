@@ -1,4 +1,4 @@
-"""What systemd is told of a service, a datagram each, and the socket that it passes on. Without systemd, nothing."""
+"""Tells systemd about a service, and takes the socket that it passes on. Without systemd, does nothing."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ _FIRST_PASSED_FD = 3
 
 class Systemd:
     def __init__(self) -> None:
-        # Taken out of the environment: what the daemon starts must not speak in its name.
+        # Removed from the environment: what the daemon starts must not notify in its name.
         self._address = os.environ.pop("NOTIFY_SOCKET", "")
         microseconds = os.environ.pop("WATCHDOG_USEC", "")
         mine = os.environ.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
@@ -35,7 +35,7 @@ class Systemd:
 
 
 def tell(message: str, address: str) -> None:
-    """To `address`, a value of NOTIFY_SOCKET; "": there is no systemd."""
+    """Send a message to `address`, a value of NOTIFY_SOCKET; "": there is no systemd."""
     if not address:
         return
     address = "\0" + address[1:] if address.startswith("@") else address
@@ -45,7 +45,7 @@ def tell(message: str, address: str) -> None:
 
 
 def passed_socket() -> socket.socket | None:
-    """The socket to listen on, if the unit has one. What is started from here must not take it for its own."""
+    """The socket to listen on, if the unit has one. Programs that the daemon starts must not take it for theirs."""
     mine = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
     count = os.environ.pop("LISTEN_FDS", "0")
     os.environ.pop("LISTEN_FDNAMES", None)

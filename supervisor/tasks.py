@@ -1,4 +1,4 @@
-"""Tasks that go on beside their owner, and end with it."""
+"""Tasks that run beside their owner, and end with it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 
 @asynccontextmanager
 async def beside() -> AsyncIterator[TaskGroup]:
-    """They are cancelled when it is left, and waited for. What goes wrong alone is raised as itself."""
+    """Tasks that are cancelled and awaited when the block is left. A single error is raised as itself."""
     try:
         async with create_task_group() as tasks:
             yield tasks
@@ -21,7 +21,7 @@ async def beside() -> AsyncIterator[TaskGroup]:
 
 
 class Promise[T]:
-    """What something comes to, for who asks later: a value, or what went wrong."""
+    """The result of something, for whoever asks later: a value, or an error."""
 
     def __init__(self) -> None:
         self.known = Event()
@@ -29,7 +29,7 @@ class Promise[T]:
         self._error: Exception | None = None
 
     async def of(self, doing: Callable[[], Awaitable[T]]) -> None:
-        """Do it; it never raises."""
+        """Do it, and keep its result or error; never raises."""
         try:
             self.is_value(await doing())
         except Exception as error:
@@ -48,7 +48,7 @@ class Promise[T]:
         return self.told()
 
     def told(self) -> T:
-        """Once it is known."""
+        """The result, once it is known."""
         if self._error is not None:
             raise self._error
         return self._value[0]

@@ -1,7 +1,7 @@
-"""Blocking work goes to threads. What takes long has threads of its own, so that it holds up nothing that is short.
+"""Runs blocking work in threads. Long work has threads of its own, so that it does not delay short work.
 
-Work that has begun is waited for also by a stop: what it works on is not cleared away under its hands, and it is
-bounded by the disk. Nothing here waits for other programs or for the network.
+A stop also waits for work that has begun: nothing that it works on is removed meanwhile, and its time is bounded by
+the disk. Nothing here waits for other programs or for the network.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 
 #: looks at files, small writes
 SHORT = 16
-#: trees that are copied, removed, measured or merged: the disk has no more to give
+#: trees that are copied, removed, measured or merged: the disk can serve no more
 LONG = 4
 
 _short: RunVar[CapacityLimiter] = RunVar("short")
@@ -21,17 +21,17 @@ _long: RunVar[CapacityLimiter] = RunVar("long")
 
 
 async def in_thread[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What it comes to, soon."""
+    """Run short work and return its result."""
     return await run_sync(partial(work, *args, **kwargs), limiter=_limiter(_short, SHORT))
 
 
 async def at_length[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What it comes to, in seconds or minutes."""
+    """Run work that takes seconds or minutes, and return its result."""
     return await run_sync(partial(work, *args, **kwargs), limiter=_limiter(_long, LONG))
 
 
 async def surely[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Also where everything is cancelled: for what has to be cleared away."""
+    """Like `at_length`, but also while everything is being cancelled: for cleaning up."""
     with CancelScope(shield=True):
         done = await at_length(work, *args, **kwargs)
     return done  # noqa: RET504 -- to its type a scope may swallow what is raised in it

@@ -1,7 +1,7 @@
-"""Away with what has been kept of finished batches for long enough; `flow/retention.py` says what that is.
+"""Deletes what has been kept of finished batches for long enough; `flow/retention.py` decides what that is.
 
-Only sealed batches are touched. The checkout that a batch's agents started from goes at once: it is made anew from
-our repository when it is wanted. It stays while a worktree borrows from it, as those of kept agents may.
+Only sealed batches are touched. The checkout that a batch's agents started from is deleted at once, because it can be
+made again from our repository. It stays while a worktree borrows from it, as those of kept agents may.
 """
 
 import json
@@ -108,7 +108,8 @@ class RoomForMore:
     async def _let_go(self, one: Going, stock: _Stock, kept: Kept, done: _Done) -> None:
         batch = one.remains.batch
         refs = stock.refs.get(batch, {})
-        # Whom no listing shows may have its work in these refs alone, and one that stays is held against them again.
+        # The work of an agent that no listing shows may be in these refs only; an agent that stays is compared with
+        # them again.
         someone_stays = await self._put_away(batch, kept, refs, done) or bool(kept.problems)
         try:
             for bare, names in refs.items():
@@ -140,7 +141,7 @@ class RoomForMore:
         return stays
 
     async def _forget(self, emptied: Iterable[Remains], left: Iterable[Remains]) -> None:
-        """Events tell what a batch's refs are: they go with the last of them, and by age."""
+        """Events tell what a batch's refs are, so they are deleted with the last of its refs, and by age."""
         before = max((math.nextafter(each.finished_at, math.inf) for each in emptied), default=0.0)
         if before:
             await self._journal.forget(min([before, *(each.finished_at for each in left)]))
@@ -167,7 +168,7 @@ def _missed(sealed: SealedBatch, refs: Iterable[str]) -> list[str]:
 
 
 def _remove(folder: Path) -> None:
-    """But for checkouts that are borrowed from."""
+    """Remove the folder, unless a worktree borrows from one of its checkouts."""
     _without_checkouts(folder)
     if not any(_is_borrowed(each) for each in _checkouts(folder)):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""How much room the state takes: counted in a thread, for so long and no longer."""
+"""How much disk space the state takes: counted in a thread, for a limited time."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ EVERY_SECONDS = 300.0
 class Disk:
     state_bytes: int
     free_bytes: int
-    #: it was not counted to its end: it is more than that
+    #: the count is incomplete: the state takes more than that
     more: bool = False
 
 
@@ -39,7 +39,7 @@ def size_of(folder: Path, within: float = COUNT_SECONDS) -> tuple[int, bool]:
             return size, False
         for name in names:
             try:
-                found = os.lstat(os.path.join(parent, name))  # noqa: PTH118 (a Path for each file takes twice as long)
+                found = os.lstat(os.path.join(parent, name))  # noqa: PTH118 (a Path per file takes twice as long)
             except OSError:
                 continue
             if found.st_nlink > 1:
@@ -51,7 +51,7 @@ def size_of(folder: Path, within: float = COUNT_SECONDS) -> tuple[int, bool]:
 
 
 class DiskUse:
-    """The last count, for whoever asks; nobody waits for one."""
+    """The last count; nobody waits for a new one."""
 
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir

@@ -1,8 +1,8 @@
 """The daemon's end of the gate: keys and caps for it, counts from it.
 
-Agents of this machine whose kind can be led through the gate get a key of their own. Of those the gate's counts are
-the tokens, and the transcript's are left out, so that nothing counts twice; tool calls and errors still come from the
-transcript. A request that the gate holds is a sign of life, and says which limit the agent has met.
+Agents of this machine whose kind can use the gate get a key of their own. Their tokens are the gate's counts, and the
+transcript's are left out, so that nothing counts twice; tool calls and errors still come from the transcript. A
+request that the gate holds is a sign of life, and tells which limit the agent has reached.
 """
 
 import threading
@@ -36,17 +36,17 @@ from supervisor.ports.gate import Heard, Told
 from supervisor.settings import Settings
 from supervisor.threads import in_thread
 
-#: so long a key that has ended is told from one that never was
+#: how long an ended key is remembered, to distinguish it from an unknown one
 FORGET_SECONDS = 30 * 86400.0
-#: The gate reads the rest of an answer that an agent did not wait for: so long its counts are not final.
+#: The gate reads the rest of a response that an agent did not wait for; its counts may change for this long.
 SETTLE_SECONDS, SETTLE_LOOK_SECONDS = 40.0, 0.1
-#: as the transcript would have told it
+#: the hindrances that the transcript would have reported
 PROBLEMS = {"rate": Hindrance.RATE, "window": Hindrance.WINDOW, "overload": Hindrance.OVERLOAD}
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """What the daemon has to know of a provider behind the gate: not its key."""
+    """What the daemon needs to know of a provider behind the gate, which is not its key."""
 
     api: str
     account: str
@@ -57,7 +57,7 @@ class Upstream:
 
 
 class Gating:
-    """Thread-safe: the event loop asks, and a thread looks."""
+    """Thread-safe: the event loop asks, and a thread reads the gate's counts."""
 
     def __init__(self, state_dir: Path, url: str, upstreams: Iterable[Upstream]) -> None:
         folder = folder_of(state_dir)
@@ -72,13 +72,14 @@ class Gating:
         self._accounts: dict[AttemptKey, str] = {}
         self._served: dict[str, set[str]] = {}
         self._told: Told | None = None
-        #: of each pot, what others took that do not go through the gate
+        #: by pot: what was spent on it without the gate
         self._elsewhere: dict[str, int] = {}
 
     # --- a launch
 
     def detour(self, batch: Batch, attempt: Attempt) -> Detour | None:
-        """Its key is new each time. Raises Misconfigured when its kind has no provider behind the gate."""
+        """The attempt's way through the gate, with a new key each time. Raises Misconfigured if its kind has no
+        provider behind the gate."""
         kind = kind_of(batch.profile.agent)
         if attempt.provider != "local" or not kind.apis:
             return None
@@ -95,7 +96,7 @@ class Gating:
         return kind.detour(self._url, key, batch.profile.env)
 
     def _account(self, api: str, account: str) -> str:
-        """Its own upstream, or the one for every account."""
+        """The account's own upstream, or the one for every account."""
         found = {each.account: each.name for each in self._upstreams if each.api == api}
         return found.get(account, found.get("", ""))
 
@@ -133,7 +134,7 @@ class Gating:
         spent = self._counts.spent()
         before, self._elsewhere = self._elsewhere, {}
         for each in told.allowances:
-            # The gate knows of a request before the daemon does: what is more than it knows went another way.
+            # The gate knows of a request before the daemon does, so what exceeds its counts did not go through it.
             self._elsewhere[each.pot] = max(before.get(each.pot, 0), each.spent - spent.get(each.pot, 0))
         self._keys.put_allowances(self._row(each) for each in told.allowances)
         if self._told is None or told.prices != self._told.prices:
@@ -171,14 +172,14 @@ class Gating:
         self._accounts.pop(key, None)
 
     def counted(self, key: AttemptKey, usage: Usage) -> Usage:
-        """With the tokens that the gate has counted, as the last look has found them."""
+        """The usage, with the gate's token counts of the last look."""
         return _with(usage, self._taken.get(key, NONE))
 
     def held(self, key: AttemptKey) -> Held | None:
         return self._held.get(key)
 
     async def final(self, key: AttemptKey, usage: Usage) -> Usage:
-        """Its agent has ended: its key does too, and what is under way is waited for."""
+        """The agent has ended: end its key, wait for requests under way, and return the final usage."""
         await in_thread(self._keys.end, key)
         deadline = time.monotonic() + SETTLE_SECONDS
         while await in_thread(self._counts.is_asking, key) and time.monotonic() < deadline:  # noqa: ASYNC110
@@ -194,7 +195,7 @@ class Gating:
 
 @contextmanager
 def gate_of(settings: Settings) -> Iterator[Gating | None]:
-    """None: it is off."""
+    """The gate's daemon end, or None if the gate is off."""
     gate = settings.gate
     if not gate.on:
         yield None
@@ -208,7 +209,7 @@ def gate_of(settings: Settings) -> Iterator[Gating | None]:
 
 
 def purse_of(batch: str) -> str:
-    """As an agent is told of it when it is empty."""
+    """The purse of a batch; agents see this name when it is empty."""
     return f"batch {batch}"
 
 
@@ -237,7 +238,7 @@ def _said(away: TurnedAway, *, is_money: bool = False) -> str:
 
 
 def _with(usage: Usage, taken: Tokens) -> Usage:
-    """What was written to a cache was read for the first time: it is input."""
+    """The usage with these tokens. Cache writes count as input, because they are read for the first time."""
     read = taken.input + taken.cache_write
     return replace(usage, input=read, output=taken.output, cached=taken.cache_read, written=taken.cache_write)
 
@@ -259,7 +260,7 @@ class GatedLogs:
             return sight
         sight = replace(sight, usage=self._gating.counted(key, sight.usage))
         if NO_ROOM in sight.detail:
-            # The account is paused for its cap. Once that is raised, nothing else may hold it for long.
+            # The account is paused for its cap. Once the cap is raised, nothing else may hold the agent for long.
             sight = replace(sight, problem=Hindrance.OVERLOAD, until=0.0)
         if (held := self._gating.held(key)) is None:
             return sight

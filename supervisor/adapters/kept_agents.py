@@ -1,7 +1,7 @@
-"""Agents that were kept for a person to look at: which there are, and their end when their time is over.
+"""Agents that are kept for a person to look at: lists them, and destroys them after their retention time.
 
-One goes only when nothing is lost with it: each commit of its clone is in a ref of ours, and its files are those of
-such a commit, which is asked for where it lives. All else about it stays for the person, and is said.
+An agent is destroyed only if this loses nothing: each commit of its clone is in a ref of ours, and its files equal
+those of such a commit; this is checked on its host. Any other agent stays for the person, and is reported.
 """
 
 import shlex
@@ -35,7 +35,7 @@ LOOK_WITHIN = f"""if [ -n "${{{WALLS}:-}}" ]; then eval "exec ${WALLS}" sh -c {s
 
 @dataclass(slots=True)
 class Kept:
-    """The kept agents of this installation, and what their providers did not tell."""
+    """The kept agents of this installation, and the problems of their providers' listings."""
 
     by_batch: dict[str, list[SeenAgent]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class KeptAgents:
         return kept
 
     async def put_away(self, bare: Path, batch: str, agent: SeenAgent) -> str:
-        """Why it stays; "" for gone."""
+        """Destroy the agent if that loses nothing. Returns why it stays; "": it is gone."""
         if agent.labels.get(KEPT) == UNSAVED:
             return f"the agent {agent.name} has work that could not be brought home: it is kept"
         try:

@@ -12,7 +12,8 @@ from supervisor.errors import Locked
 @contextmanager
 def lock(state_dir: Path) -> Iterator[None]:
     """Hold `<state_dir>/lock`; Locked when another process does."""
-    # Not inherited by programs that are started meanwhile, and never deleted: else two could each hold "the" lock.
+    # Programs that are started meanwhile don't inherit it, and the file is never deleted: else two processes could
+    # each hold "the" lock.
     with (state_dir / "lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Values that are kept in small files: compressed JSON, written whole or not at all."""
+"""Values in small files: compressed JSON, written atomically."""
 
 import os
 import zlib

@@ -1,4 +1,4 @@
-"""Pipes that a program prints into: read as it comes, and kept up to a limit."""
+"""Pipes for a program's output: read continuously, and kept up to a limit."""
 
 import math
 import os
@@ -10,12 +10,12 @@ from anyio import ClosedResourceError, fail_after, notify_closing, wait_readable
 
 LONGEST_LINE = 8 * 2**20
 _CHUNK_BYTES = 2**16
-#: so many are taken without a look at anything else
+#: how many chunks are read before the event loop gets a turn
 _CHUNKS = 16
 
 
 class Pipe:
-    """What a program prints: the first `most` bytes of it, or the last."""
+    """A program's output: its first or last `most` bytes."""
 
     def __init__(self, most: int, *, keeps_end: bool = False) -> None:
         self._most, self._keeps_end = most, keeps_end
@@ -26,18 +26,18 @@ class Pipe:
         self.has_overflown = False
 
     async def hear(self) -> None:
-        """Until it is closed at the other end."""
+        """Read until the other end is closed."""
         while self._has_more():
             await wait_readable(self._from)
 
     def given(self) -> None:
-        """The program has its end of it: ours is closed."""
+        """The program has inherited the write end: close our copy."""
         if self.into >= 0:
             os.close(self.into)
             self.into = -1
 
     def all(self) -> bytes:
-        """All that was written, once who wrote it has ended."""
+        """All that was written; call it once the writer has ended."""
         self._has_more()
         return bytes(self._kept)
 
@@ -46,7 +46,7 @@ class Pipe:
         os.close(self._from)
 
     def _has_more(self) -> bool:
-        """Take what is there, or much of it. Whether more may come."""
+        """Read what is in the pipe, up to a bound. Returns whether more may come."""
         for _ in range(_CHUNKS):
             if not (chunk := _read(self._from)):
                 return chunk is None
@@ -62,7 +62,7 @@ class Pipe:
 
 
 def _read(pipe: int) -> bytes | None:
-    """None: there is nothing now."""
+    """None: the pipe is empty for now."""
     try:
         return os.read(pipe, _CHUNK_BYTES)
     except BlockingIOError:
@@ -70,7 +70,7 @@ def _read(pipe: int) -> bytes | None:
 
 
 class Lines:
-    """What a program prints, line by line, as it comes; of one that is too long nothing."""
+    """A program's output, line by line as it comes; a line that is too long is dropped."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._from, self.into = os.pipe2(os.O_CLOEXEC)
@@ -92,7 +92,7 @@ class Lines:
         return self._lines.popleft() if self._lines and not self._is_stopped else None
 
     def stop(self) -> None:
-        """Who waits for the next one waits no longer."""
+        """Wakes whoever waits in `next`, which returns None from now on."""
         self._is_stopped = True
         notify_closing(self._from)
 
@@ -120,7 +120,7 @@ class Lines:
 
 @contextmanager
 def pipes(most: int) -> Iterator[tuple[Pipe, Pipe]]:
-    """For what is printed, and for what is complained of. Raises OSError where there are no more descriptors."""
+    """One for stdout and one for stderr. Raises OSError when descriptors run out."""
     with ExitStack() as opened:
         out, err = (opened.enter_context(closing(Pipe(most))) for _ in range(2))
         yield out, err

@@ -1,7 +1,8 @@
-"""tmux servers of our own, known by the path of their socket: whoever runs us inside tmux keeps theirs.
+"""tmux servers of our own, addressed by the path of their socket, so that a user's own tmux server is left alone.
 
-tmux goes to the server that TMUX names, whatever TMUX_TMPDIR says; and where TMUX_TMPDIR names no directory, to the
-user's usual server in /tmp. So every call of ours names the socket, and nothing of ours inherits TMUX or TMUX_PANE.
+tmux connects to the server that TMUX names, whatever TMUX_TMPDIR is; and if TMUX_TMPDIR is not a directory, to the
+user's usual server in /tmp. So every call of ours names the socket, and no process of ours inherits TMUX or
+TMUX_PANE.
 """
 
 import os
@@ -10,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: by these a process finds the server in whose pane it runs
+#: the variables by which a process finds the server in whose pane it runs
 NAMES = ("TMUX", "TMUX_PANE")
 DEADLINE_SECONDS = 20.0
 
 
 def leave_the_users_tmux() -> None:
-    """For the start of a program: neither it nor what it starts knows of a tmux that it was started in."""
+    """Call this at the start of a program: it and its children then ignore a tmux that it was started in."""
     for name in NAMES:
         os.environ.pop(name, None)
 
@@ -27,7 +28,7 @@ class PrivateTmux:
 
     @classmethod
     def below(cls, folder: Path) -> "PrivateTmux":
-        """The server of those who have this folder as TMUX_TMPDIR, as mngr does."""
+        """The server of programs with this folder as TMUX_TMPDIR, such as mngr."""
         return cls(folder.resolve() / f"tmux-{os.getuid()}" / "default")
 
     @classmethod
@@ -53,6 +54,6 @@ class PrivateTmux:
         )
 
     def end(self) -> None:
-        """With all that runs in its panes. None there is fine."""
+        """End the server, if there is one, with all that runs in its panes."""
         if self.socket.exists():
             self.run("kill-server")

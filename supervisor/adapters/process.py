@@ -1,13 +1,13 @@
-"""Runs programs: for so long and no longer, hearing so much and no more, and leaving nothing behind.
+"""Runs programs with a limit on their time and on their output, and leaves none of their processes behind.
 
-A program is the leader of a session and group of its own. It is started here and now, without a moment at which a
-cancellation could come in between, and watched by a descriptor of its process, so its group is ended while its number
-can't belong to anybody else. What it prints comes through pipes of ours, which are read as it comes and kept up to a
-limit. Nobody waits for the pipes to close, because what a program leaves behind on purpose may hold them: once it has
-ended, what it wrote is in the pipe. What it reads lies in memory, so nobody has to feed it.
+A program leads a session and process group of its own. It is started synchronously, so no cancellation can interrupt
+the start, and watched through a pidfd, so its group is killed before its process id can be reused. Its output comes
+through our pipes, which are read continuously and kept up to a limit. Nobody waits for the pipes to close, because a
+process that the program leaves running on purpose may hold them: once the program has ended, all that it wrote is in
+the pipe. Its input is a file in memory, so nobody has to feed it.
 
-All of it happens on the thread of the event loop: the kernel tells a child that its parent is gone when the thread
-ends that started it (`setpriv --pdeathsig`), and threads of a pool come and go.
+All of this runs on the event loop's thread: with `setpriv --pdeathsig`, the kernel signals a child when the thread
+that started it ends, and threads of a pool come and go.
 """
 
 import os
@@ -29,9 +29,9 @@ from anyio import (
 
 from supervisor.adapters.pipes import Lines, Pipe, pipes
 
-#: between the word that a program is to end, and its end without a word
+#: between SIGTERM and SIGKILL
 GRACE_SECONDS = 1.0
-#: how long one may take to be gone that was killed: the kernel waits for a disk, but not for ever
+#: how long a killed process may take to end: the kernel may wait for a disk first, but not for ever
 GONE_SECONDS = 10.0
 MAX_OUTPUT = 64 * 2**20
 
@@ -42,13 +42,13 @@ type Source = int | IO[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended, and what it printed; of what was too long, the beginning."""
+    """How a program ended, and what it printed; output over the limit is cut at its end."""
 
     #: negative for a signal
     code: int
     out: bytes = b""
     err: bytes = b""
-    #: it printed more than it may, and was killed for that
+    #: it printed more than the limit, and was killed for that
     is_cut: bool = False
 
 
@@ -64,12 +64,12 @@ class Running(Protocol):
         ...
 
     def kill(self) -> None:
-        """With all of its group, without a word; nothing where it has ended."""
+        """Kill its whole group with SIGKILL; does nothing if it has ended."""
         ...
 
 
 class Program:
-    """One that was started. Wait for it in one place only; `end` it in any case."""
+    """A started program. Wait for it in one place only; always `end` it."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Program:
         pass_fds: Sequence[int] = (),
         may_leave: bool = False,
     ) -> None:
-        """Raises OSError where it can't be started. `may_leave`: what it started may go on once it has ended."""
+        """Raises OSError if it can't be started. `may_leave`: processes that it started may outlive it."""
         self.code: int | None = None
         self._may_leave = may_leave
         self._process = subprocess.Popen(
@@ -119,13 +119,13 @@ class Program:
         self.tell(signal.SIGKILL)
 
     def tell(self, number: signal.Signals) -> None:
-        """A signal for the whole group."""
+        """Send a signal to the whole group."""
         if self.code is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
     async def end(self, grace: float = 0.0) -> None:
-        """Nothing of its group is left when this returns, whatever the way out; no cancellation interrupts it."""
+        """No process of its group is left when this returns or raises; cancellation does not interrupt it."""
         if self.code is not None:
             return
         with CancelScope(shield=True):
@@ -140,11 +140,11 @@ class Program:
     async def _gone(self) -> None:
         try:
             await self.wait()
-        finally:  # the end of the event loop itself interrupts also what is shielded
+        finally:  # the end of the event loop interrupts even a shielded scope
             self.kill()
 
     def _buried(self) -> int:
-        """It has ended, and its number is still its own: the rest of its group ends first."""
+        """It has ended but is not reaped, so its process id is still its own: kill the rest of its group first."""
         if self.code is None:
             if not self._may_leave:
                 self.kill()
@@ -154,7 +154,7 @@ class Program:
 
 
 async def ended(running: Running, pipes: Sequence[Pipe], timeout: float) -> int | None:
-    """The exit code; None: its time was up. What it prints meanwhile is read."""
+    """The exit code, or None after the timeout. Its output is read meanwhile."""
     code = None
     async with create_task_group() as hearing:
         for pipe in pipes:
@@ -177,7 +177,7 @@ async def run(
     most: int = MAX_OUTPUT,
     grace: float = GRACE_SECONDS,
 ) -> Ended:
-    """Raises OSError where it can't be started, TimeoutError where it does not end in time."""
+    """Raises OSError if it can't be started, TimeoutError if it does not end in time."""
     with pipes(most) as (out, err):
         with source(stdin) as given:
             program = Program(argv, env=env, cwd=cwd, stdin=given, stdout=out.into, stderr=err.into)
@@ -192,7 +192,7 @@ async def run(
 
 @contextmanager
 def source(given: bytes | IO[bytes]) -> Iterator[Source]:
-    """What a program reads, for the time of its start."""
+    """A program's standard input, open until the program is started."""
     if not given:
         yield subprocess.DEVNULL
     elif not isinstance(given, bytes):
@@ -208,7 +208,7 @@ def source(given: bytes | IO[bytes]) -> Iterator[Source]:
 async def printing(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
 ) -> AsyncIterator[Printing]:
-    """A program that goes on, for as long as its lines are wanted. Raises OSError where it can't be started."""
+    """A program that runs for as long as its lines are read. Raises OSError if it can't be started."""
     with closing(Lines()) as lines:
         program = Program(argv, env=env, cwd=cwd, stdout=lines.into)
         try:

@@ -1,4 +1,4 @@
-"""What an integration remembers from one step to the next: a step that is written down is not taken again."""
+"""The results of an integration's steps: a step whose result is stored is not repeated."""
 
 import os
 from pathlib import Path

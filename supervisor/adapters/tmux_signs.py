@@ -1,7 +1,7 @@
 """Signs of life of this machine's agents: one question to mngr's tmux server, and the kernel's list of children.
 
 mngr types an agent's command into a shell in a pane; when that shell has no child, the program is gone. A shell that
-has only just been started may not have come to it yet, so a program that was never seen gets some patience.
+was just started may not have run the command yet, so a program that was never seen gets some patience.
 """
 
 import time
@@ -45,7 +45,7 @@ class TmuxSigns:
         return not pid.isdigit() or _control_group(pid) == _control_group("self")
 
     async def _panes(self) -> dict[str, int] | None:
-        """The shell's process id of each agent; none at all when there is no server; None: can't tell."""
+        """The shell's process id of each agent; empty if there is no server; None: unknown."""
         output = await self._ask("list-panes", "-a", "-F", "#{@mngr_agent_id} #{pane_pid} #{pane_dead}")
         if output is None:
             return None
@@ -57,7 +57,7 @@ class TmuxSigns:
         return panes
 
     async def _ask(self, *words: str) -> str | None:
-        """What the server says, which is nothing when there is none; None: can't tell."""
+        """The server's response, which is empty if there is no server; None: unknown."""
         try:
             done = await run(self._tmux.argv(*words), env=self._environment, timeout=DEADLINE_SECONDS, grace=0.0)
         except OSError:  # it can't be started, or does not answer

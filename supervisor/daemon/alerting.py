@@ -1,4 +1,4 @@
-"""Looks at the rules for alerts every few seconds, and tells the loop what is new."""
+"""Evaluates the rules for alerts every few seconds, and tells the loop what is new."""
 
 from collections.abc import Callable
 
@@ -29,5 +29,5 @@ class Alerting:
     async def alerts(self) -> None:
         while True:
             for event in changes(self._state(), self._rules(), self._clock()):
-                self._tell(event)  # one that was told and is not written yet is told again, and dropped
+                self._tell(event)  # one that is not journalled yet is told again, and dropped
             await sleep(LOOK_SECONDS)

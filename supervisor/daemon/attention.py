@@ -1,8 +1,8 @@
-"""Which agents need attention: those that wait, fall silent or ask, and what each has taken so far.
+"""Finds the agents that need attention, which wait, fall silent or ask, and counts what each has used so far.
 
-Theory of operation. What agents do is seen in their own files (`Logs.sight`), and for agents elsewhere in what mngr
-lists; this compares it with what the state knows, and says what is new. Nothing is decided here. An agent of another
-host is only called quiet when its host says so too. A mark that an agent leaves counts once it has stayed a moment.
+Theory of operation. The activity of agents is seen in their own files (`Logs.sight`), and for agents on other hosts
+in mngr's listings. It is compared with the state, and changes are told. Nothing is decided here. An agent on another
+host counts as quiet only if its host says so, too. A marker that an agent leaves counts once it has stayed a moment.
 """
 
 from collections.abc import Callable
@@ -30,13 +30,13 @@ log = structlog.get_logger()
 LOOK_SECONDS = 0.25
 #: An agent that waits without a sign of activity for so long, or for half its stall time, is quiet.
 WAITING_SECONDS = 10.0
-#: A request for permission that is answered by itself is gone within this.
+#: A request for permission that is answered automatically is gone within this time.
 ASKS_SECONDS = 2.0
-#: What mngr lists so soon after an answer may not know of that yet.
+#: A listing this soon after an answer may not show its effect yet.
 ANSWERED_SECONDS = 15.0
-#: Totals are written down so often at most, and at the end.
+#: Totals are journalled at most this often, and at the end.
 USAGE_SECONDS = 5.0
-#: File times are coarse: activity is what is later than the last by more than this.
+#: File times are coarse: activity is new if it is later than the last by more than this.
 STIRRED_SECONDS = 0.5
 
 
@@ -46,12 +46,12 @@ class Attention:
     ) -> None:
         self._state, self._tell, self._clock, self._logs = state, tell, clock, logs
         self._windows = Windows(tell)
-        #: what mngr listed last, and when it was asked for that
+        #: the last listing of each agent, and when it was requested
         self._seen: dict[AttemptKey, SeenAgent] = {}
         self._listed_at: dict[AttemptKey, float] = {}
         self._told_usage_at: dict[AttemptKey, float] = {}
         self._asks_since: dict[AttemptKey, float] = {}
-        #: activity that is known from elsewhere, such as an agent's host; and which hosts are being asked
+        #: activity that is known from elsewhere, such as an agent's host; and the agents whose host is being asked
         self._said: dict[AttemptKey, float] = {}
         self._asking: set[AttemptKey] = set()
         self._known_batches: set[str] = set()
@@ -59,7 +59,7 @@ class Attention:
         self._tasks: TaskGroup
 
     def heard(self, attempt: Attempt, seen: SeenAgent, asked_at: float) -> None:
-        """What mngr lists of a live agent."""
+        """Note what mngr lists of a live agent."""
         self._seen[attempt.key], self._listed_at[attempt.key] = seen, asked_at
 
     async def run(self) -> None:
@@ -84,7 +84,7 @@ class Attention:
         for attempt in state.attempts.values():
             sight = self._logs.sight(attempt.key)
             if attempt.stage is Stage.LAUNCHING:
-                # What it is told first it may read for a while: it has been silent since then, and not for longer.
+                # An agent may take a while to read its first message: its silence counts from the end of its launch.
                 self._said[attempt.key] = self._clock()
                 continue
             if sight is None:
@@ -108,7 +108,7 @@ class Attention:
     def _judge(self, attempt: Attempt, job: Job, profile: Profile, sight: Sight) -> None:
         key, now = attempt.key, self._clock()
         if self._asks(attempt, sight, now) is not (job.state is JobState.PARKED):
-            self._said[key] = now  # what follows an answer takes its time
+            self._said[key] = now  # an agent needs time to react to an answer
             asked = ev.JobParked(now, *key, question="its agent asks for permission")
             self._tell(ev.JobUnparked(now, *key) if job.state is JobState.PARKED else asked)
             return
@@ -125,13 +125,13 @@ class Attention:
         return now - self._asks_since.setdefault(attempt.key, now) >= ASKS_SECONDS
 
     def _is_blocked(self, attempt: Attempt) -> bool:
-        """As mngr lists it, unless it was answered since."""
+        """Whether mngr lists it as blocked, unless it was answered since."""
         seen, listed_at = self._seen.get(attempt.key), self._listed_at.get(attempt.key, 0.0)
         is_since = attempt.nudged_at is None or listed_at > attempt.nudged_at + ANSWERED_SECONDS
         return seen is not None and seen.state == "blocked" and is_since
 
     def _listen(self, attempt: Attempt, profile: Profile, sight: Sight, now: float) -> None:
-        """Cases: it was quiet and stirs, or says now that it waits; it was not, and has been quiet long enough."""
+        """Cases: a quiet agent stirs, or shows now that it waits; another one has been quiet long enough."""
         key, seen = attempt.key, self._seen.get(attempt.key)
         active_at = max(sight.active_at or attempt.started_at, self._said.get(key, 0.0))
         waits = sight.waits if sight.waits is not None else seen is not None and seen.state == "waiting"

@@ -1,8 +1,8 @@
-"""The time, which does not jump while something is under way.
+"""A clock that does not jump while something is under way.
 
-A clock that is set forward would end every agent for want of time, one that is set back would let none of what is due
-happen. So as long as anything waits for its time, what has passed is counted by a clock that nobody sets; the new
-time is taken over when nothing does. A window waits for the time of day itself, and so for nothing else.
+A clock that is set forward would end every agent at its deadline; one that is set back would delay everything that is
+due. So while anything waits for time to pass, that time is measured by a clock that nobody sets; the new time of day
+is adopted when nothing waits. A window waits for the time of day itself, so it does not count.
 """
 
 import time
@@ -12,12 +12,12 @@ import structlog
 
 log = structlog.get_logger()
 
-#: What the wall clock may be off by at once without having been set: less is followed as it comes.
+#: If the wall clock is off by more than this, it was set; a smaller difference is adopted at once.
 JUMP_SECONDS = 30.0
 
 
 def passed() -> float:
-    """Also while the machine slept."""
+    """The time that has passed, also while the machine slept."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -26,7 +26,7 @@ class SteadyClock:
         self, wall: Callable[[], float], passed: Callable[[], float] = passed, *, is_waiting: Callable[[], bool]
     ) -> None:
         self._wall, self._passed, self._is_waiting = wall, passed, is_waiting
-        #: what the wall clock showed when nothing had passed
+        #: the wall-clock time at which `passed` was 0
         self._start = wall() - passed()
         self._is_told = False
 

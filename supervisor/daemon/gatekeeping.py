@@ -1,4 +1,4 @@
-"""What the gate is told while batches run (caps, keys that end), and what it tells: full caps, and windows."""
+"""Tells the gate about caps and ended keys while batches run, and the loop about full caps and windows."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ class Gatekeeping:
             await sleep(LOOK_SECONDS)
 
     def before(self, launch: Doing) -> Doing:
-        """The gate knows every cap before an agent has a key."""
+        """Tell the gate every cap before an agent has a key."""
 
         async def launched() -> ev.Event | None:
             await self._gate.tell(self._told(self._state()))

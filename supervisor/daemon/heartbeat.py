@@ -1,7 +1,7 @@
-"""Signs of life for whoever minds the service: one line of status, and the watchdog.
+"""Signs of life for the service manager: one line of status, and the watchdog.
 
-The watchdog is told only what is true: a round of watching was completed, and the loop has written down what it was
-asked. An API that still answers is no sign of life.
+The watchdog is notified only after a round of watching was completed and the loop has journalled what it was told. An
+API that still answers is no sign of life.
 """
 
 from contextlib import suppress
@@ -41,7 +41,7 @@ async def beat(daemon: Daemon, minder: Minder) -> None:
             minder.status(line)
         if minder.watchdog_seconds and daemon.watch.rounds != rounds:
             rounds = daemon.watch.rounds
-            with suppress(DeviceFailed, Refused):  # a disk that fails for a moment must not end the telling
+            with suppress(DeviceFailed, Refused):  # a disk that fails for a moment must not end this loop
                 await daemon.settled()
                 minder.alive()
         await sleep(EVERY_SECONDS)

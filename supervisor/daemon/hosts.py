@@ -1,10 +1,10 @@
-"""One question under way at each host of other machines, answered as soon as something is new there.
+"""Keeps one question open at each remote host, which answers as soon as something is new there.
 
-Theory of operation. A host is asked what its agents have come to (`Collector.news`), and answers when that is not
-what it said before. So a publication is collected a second or two after it was made, and mngr need not list the
-provider so often: while every host answers, a listing only confirms (`Watch`). An answer is a suspicion and no
-more. That an agent has published is found out by collecting it; that it asks, waits or is gone, by a listing. A host
-that does not answer is asked again later, and until then its provider is listed as often as without all this.
+Theory of operation. A host is asked for the signs of its agents (`Collector.news`), and answers when they differ from
+its last answer. So a publication is collected a second or two after it was made, and mngr need not list the provider
+so often: while every host answers, a listing only confirms (`Watch`). An answer is only a suspicion: collecting shows
+whether an agent has published, and a listing whether it asks, waits or is gone. A host that does not answer is asked
+again later, and until then its provider is listed at the usual interval.
 """
 
 from collections import defaultdict
@@ -20,10 +20,10 @@ from supervisor.ports import Collector, Picture, Sign
 
 log = structlog.get_logger()
 
-#: Each costs a call of mngr that waits. Hosts beyond are looked at when they are listed.
+#: Each costs a call of mngr that waits. Further hosts are checked when they are listed.
 MOST_FOLLOWED = 32
 LOOK_SECONDS = 1.0
-#: What is gone or asks may be about to change: it is believed when it was said for so long.
+#: A sign may be about to change: it counts after it has stood for this long.
 PATIENCE_SECONDS = 2.0
 AGAIN_SECONDS, LONGEST_AGAIN_SECONDS = 5.0, 300.0
 
@@ -32,16 +32,16 @@ type _Standing = tuple[str, Sign]
 
 
 class Followed:
-    """One host: its agents, what it said last, and who waits for its next word."""
+    """One host: its agents, its last answer, and the scope of the question that is open."""
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         self.attempts = attempts
         self.scope = CancelScope()
         self.last = Picture()
         self.is_answering = False
-        #: agents that were seen at work: only these can have come to wait
+        #: agents that were seen at work: only these can have begun to wait
         self._stirred: set[str] = set()
-        #: since when each sign stands, and which ones were told
+        #: since when each sign has stood, and the signs that were told
         self._since: dict[_Standing, float] = {}
         self._told: set[_Standing] = set()
 
@@ -49,7 +49,7 @@ class Followed:
         return [a.key for a in self.attempts if "published" in self.last.signs.get(a.agent_id, ())]
 
     def is_suspicious(self, now: float) -> bool:
-        """Whether a sign stands that was not told yet: each is told once, until it is gone and comes again."""
+        """Whether a sign stands that was not told yet; each is told once, until it disappears and returns."""
         seen = {a.agent_id: self.last.signs[a.agent_id] for a in self.attempts if a.agent_id in self.last.signs}
         self._stirred |= {agent for agent, signs in seen.items() if "waits" not in signs}
         standing = {(agent, sign) for agent, signs in seen.items() for sign in signs if self._is_news(agent, sign)}
@@ -77,7 +77,7 @@ class Hosts:
         self._followed: dict[Host, Followed] = {}
 
     def answer_for(self, provider: str) -> bool:
-        """Whether there is nothing at the provider that would not be heard of."""
+        """Whether the provider has live agents, and all their hosts answer."""
         wanted = {_host(attempt) for attempt in self._live() if attempt.provider == provider}
         return bool(wanted) and all(host in self._followed and self._followed[host].is_answering for host in wanted)
 

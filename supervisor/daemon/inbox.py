@@ -12,13 +12,13 @@ from supervisor.model.event import Event
 from supervisor.model.request import Request
 from supervisor.tasks import Promise
 
-#: One turn of the loop takes so many messages at most, so that one commit stays small.
+#: The most messages that one turn of the loop takes, so that its commit stays small.
 MOST_IN_A_TURN = 512
 
 
 @dataclass(slots=True)
 class Asked:
-    """A request with the place its answer goes to: the events it led to, or the refusal."""
+    """A request and the promise of its answer: the events it led to, or the refusal."""
 
     request: Request
     answer: Promise[list[Event]] = field(repr=False, default_factory=Promise)
@@ -34,20 +34,20 @@ type Message = Event | Asked
 
 
 class Inbox:
-    """Never refuses and never blocks a sender: what devices say is bounded by the number of agents."""
+    """Never refuses and never blocks a sender: the number of agents bounds what devices send."""
 
     def __init__(self) -> None:
         self._sender, self._messages = create_memory_object_stream[Message](math.inf)
-        #: heard before all that waits in the stream
+        #: events to take before those in the stream
         self._again: deque[Message] = deque()
 
     def tell(self, event: Event) -> None:
-        """Of what is said after the end nothing is kept: devices say it again."""
+        """Add an event. After `close` it is dropped: devices report it again."""
         with suppress(ClosedResourceError):
             self._sender.send_nowait(event)
 
     async def ask(self, request: Request) -> list[Event]:
-        """What came of the request, once it is safe on disk. Raises Refused."""
+        """Return the events that the request led to, once they are safe on disk. Raises Refused."""
         asked = Asked(request)
         try:
             self._sender.send_nowait(asked)
@@ -56,7 +56,7 @@ class Inbox:
         return await asked.answer.awaited()
 
     async def take(self, wait: float | None) -> list[Message]:
-        """All that has arrived; nothing when `wait` seconds pass first."""
+        """The messages that have arrived; none if `wait` seconds pass first."""
         if not (found := self._arrived()):
             with move_on_after(math.inf if wait is None else wait):
                 found = [await self._messages.receive()]
@@ -73,11 +73,11 @@ class Inbox:
         return found
 
     def put_back(self, events: list[Event]) -> None:
-        """These could not be written down: they are heard again, first."""
+        """Put back events that could not be journalled: they are taken again, before all others."""
         self._again.extendleft(reversed(events))
 
     def close(self) -> None:
-        """Nobody is heard from now on, and who waits for an answer gets none."""
+        """Accept no more messages, and refuse all requests that wait."""
         self._sender.close()
         while messages := self._arrived():
             for message in messages:

@@ -1,7 +1,7 @@
-"""Verifications as the shell performs them: one call of the judge for each group, which may be given up.
+"""Performs verifications: one call of the judge for each group of claims, which may be abandoned.
 
-What comes of a claim is told as soon as it is settled, so that it waits for nobody. Only the first claim of a group,
-which the group is named by, is told last, with the end of the group.
+The result of a claim is told as soon as it is settled, so that no claim waits for another. Only the first claim, by
+which the group is named, is told last: its event ends the group.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,17 +21,17 @@ type Verdicts = Mapping[AttemptKey, Verdict | PutBack]
 class Judging:
     def __init__(self, judge: Judge, tell: Callable[[ev.Event], None], clock: Callable[[], float]) -> None:
         self._judge, self._tell, self._clock = judge, tell, clock
-        #: verifications under way, by the first claim of each: how to end it, and the claims that were told
+        #: verifications under way, by their first claim: the scope that cancels each, and the claims already told
         self._scopes: dict[AttemptKey, anyio.CancelScope] = {}
         self._told: dict[AttemptKey, set[AttemptKey]] = {}
 
     async def verify(self, batch: Batch, keys: tuple[AttemptKey, ...], pool: str) -> ev.Event | None:
-        """None: it was abandoned."""
+        """Verify a group of claims; None if it was abandoned."""
         first, *others = keys
         with anyio.CancelScope() as scope:
             self._scopes[first] = scope
             try:
-                # When it is tried again for want of resources, some were told before.
+                # If this is a retry after a shortage of resources, some claims were told before.
                 told = self._told.setdefault(first, set())
                 left = (first, *(key for key in others if key not in told))
                 return self._ended(keys, await self._verdicts(batch, left, pool))
@@ -57,7 +57,7 @@ class Judging:
             return _unsettled(keys, failed.message)
 
     def _ended(self, keys: tuple[AttemptKey, ...], found: Verdicts) -> ev.Event:
-        """That of the first claim is returned; others that were not told yet are told."""
+        """Return the event of the first claim, and tell those of other claims that were not told yet."""
         first, *others = keys
         told = self._told.pop(first, set())
         for key in others:
@@ -80,7 +80,7 @@ class Judging:
 
 
 def _unsettled(keys: tuple[AttemptKey, ...], why: str) -> Verdicts:
-    """It did not come to a verdict: of several, each is tried alone."""
+    """There is no verdict: of several claims, each is put back to be verified alone."""
     if len(keys) > 1:
         return dict.fromkeys(keys, PutBack(why))
     return {keys[0]: Verdict("failed", f"not verified: {why}", "unverified", why)}

@@ -1,4 +1,4 @@
-"""Measures the lag of the event loop: how much too late it wakes a sleeper, and so everybody else."""
+"""Measures the lag of the event loop: how late it wakes a sleeping task, and so every other one."""
 
 import time
 from collections.abc import Callable

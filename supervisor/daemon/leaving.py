@@ -1,4 +1,4 @@
-"""How agents go: what they left is brought home, and then they are destroyed, or kept where some of it was not."""
+"""Puts agents away: their work is rescued, then they are destroyed, or kept if some of it could not be rescued."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ class Leaving:
         self._tell, self._clock = tell, clock
 
     async def rescue(self, batch: Batch, attempt: Attempt) -> ev.Event:
-        """An agent that is still at work is ended first, or what it does from now on would be lost with it."""
+        """A local agent is stopped first: what it does after the rescue would be lost with it."""
         if attempt.provider == "local":
             await self._logs.finish(attempt, published=False)
             await self._end(attempt)
@@ -88,7 +88,7 @@ class Leaving:
 
 
 def _may_live(state: State, attempt: Attempt) -> bool:
-    """Whether mngr failed to create it in a way that does not say that there is none: it may be at work."""
+    """Whether the agent may be at work although mngr failed to create it: not every failure rules that out."""
     ending = state.batches[attempt.key.batch].job(attempt.key.job).ending
     is_settled = ending is None or ending.how is not How.UNLAUNCHED or ending.reason in NOTHING_LAUNCHED
     return not attempt.host_id and not attempt.unsaved and not is_settled

@@ -1,4 +1,4 @@
-"""The heart: take what has happened, decide what is due, write both down, start what is due.
+"""The main loop: take what has happened, decide what is due, journal both, start what is due.
 
     people ──► inbox ──► apply ─► plan ─► journal ─► perform ──► devices (mngr, git, …)
                  ▲                                                  │
@@ -6,10 +6,10 @@
 
 This is the only writer of the state and of the journal. Its rules:
 
-- Apply before append: an event that the state does not allow is dropped, so all that is written can be replayed.
-- Append before doing: the beginning of an effect is on disk before the effect is started, so after a crash it is
-  known what may have been under way. A request is answered after the append, so what was answered is kept.
-- Plan to the fixed point: `plan` is asked until nothing is due, so nothing has to be remembered or notified.
+- Apply before append: an event that the state does not allow is dropped, so the whole journal can be replayed.
+- Append before doing: the start of an effect is on disk before the effect runs, so after a crash the journal tells
+  what may have been under way. A request is answered after the append, so what it confirms is on disk.
+- Plan to the fixed point: `plan` is called until nothing is due, so nothing has to be remembered or notified.
 
 One turn costs one commit, however many messages it took.
 """
@@ -35,13 +35,13 @@ from supervisor.ports import Journal, SealedBatch
 
 log = structlog.get_logger()
 
-#: The clock is looked at again after so long at the most: it may have been set.
+#: The loop reads the clock at least this often, because the clock may have been set.
 LONGEST_SLEEP_SECONDS = 60.0
 JOURNAL_RETRY_SECONDS = 1.0
 
 
 class Turn:
-    """What one turn of the loop comes to, before any of it is written."""
+    """The results of one turn of the loop, before any of them is written."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -56,14 +56,14 @@ class Turn:
             self.sealed.append(before.batches[event.batch])
 
     def hear(self, event: Event) -> None:
-        """Devices repeat themselves and speak late: what the state does not allow did not happen."""
+        """Record a device's event, or drop it if the state does not allow it: devices send events twice, or late."""
         try:
             self.record(event)
         except ImpossibleTransition as late:
             log.debug("drop event", kind=event.kind, why=late.message)
 
     def answer(self, asked: Asked, now: float) -> Callable[[], None]:
-        """Record what the request leads to, and return how to answer it."""
+        """Record the events that the request leads to, and return the call that answers it."""
         untouched = self.state, len(self.events)
         try:
             events = decide(self.state, asked.request, now)
@@ -92,21 +92,21 @@ class Loop:
         seal: Callable[[Batch], SealedBatch],
     ) -> None:
         self.state, self.inbox = state, Inbox()
-        #: the last event that was written; 0: none by this daemon
+        #: the sequence number of the last event written; 0: this daemon has written none
         self.seq = 0
         self._journal, self._clock, self._perform, self._seal = journal, clock, perform, seal
         self._watchers: list[Callable[[State, Iterable[Event]], None]] = []
-        #: held while the journal has events that the state has not
+        #: held while the journal has events that the state does not have yet
         self._writing = Lock(fast_acquire=True)
-        #: what happens is still written down, but nothing new is started
+        #: events are still journalled, but no effect is started
         self.is_stopping = False
 
     def watch(self, watcher: Callable[[State, Iterable[Event]], None]) -> None:
-        """Call it with the new state and the events that led there, after they are written."""
+        """Call `watcher` with each new state and the events that led to it, after they are written."""
         self._watchers.append(watcher)
 
     async def caught_up(self) -> None:
-        """Until the state has all that can be read from the journal now."""
+        """Wait until the state has all events that can be read from the journal now."""
         async with self._writing:
             pass
 
@@ -143,7 +143,7 @@ class Loop:
         await checkpoint()
 
     async def _written(self, turn: Turn, messages: list[Message]) -> bool:
-        """Without a disk nothing goes on, and nothing is forgotten: devices' events wait, people are refused."""
+        """If the journal can't be written, the turn is dropped: devices' events wait, requests are refused."""
         try:
             self.seq = await self._journal.append(turn.events, [self._seal(batch) for batch in turn.sealed])
         except DeviceFailed as failed:

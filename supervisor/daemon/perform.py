@@ -1,4 +1,4 @@
-"""An effect becomes a call on a device, and what comes of it an event. Nothing is decided here."""
+"""Turns an effect into a call on a device, and its result into an event. Nothing is decided here."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
@@ -55,11 +55,11 @@ from supervisor.tasks import Promise
 
 log = structlog.get_logger()
 
-#: What failed is tried again after this, doubling to the limit.
+#: The delay before a retry; it doubles up to the limit.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 
 
-#: the work that an effect asks for; it comes to an event, unless it is abandoned
+#: the work of an effect; it returns an event, or None if it was abandoned
 type Doing = Callable[[], Coroutine[Any, Any, ev.Event | None]]
 
 
@@ -84,13 +84,13 @@ class Performer:
         self._revising = Revising(reviser, clock)
         self._leaving = Leaving(agents, collector, logs, tell, clock)
         self._judging, self._surveys = Judging(judge, tell, clock), Surveys(judge, clock)
-        #: hosts that are being made or could not be, by provider and name: who shares one waits until it is there
+        #: hosts that are being created or could not be, by provider and name: other agents of a host wait for it
         self._hosts: dict[tuple[str, str], Promise[str | None]] = {}
-        #: attempts whose `mngr create` has not returned: what a listing says of them means nothing yet
+        #: attempts whose `mngr create` has not returned: a listing says nothing reliable about them yet
         self.launching: set[AttemptKey] = set()
 
     def doing(self, state: State, effect: Effect) -> Doing | None:
-        """The work an effect asks for; its result is the event that tells what came of it."""
+        """The work of an effect; it returns the event that tells the result."""
         match effect:
             case Launch():
                 self.launching.add(effect.attempt.key)
@@ -123,7 +123,7 @@ class Performer:
                 return None
 
     def failed(self, effect: Effect, why: str) -> ev.Event:
-        """What to say when an effect ended in a bug."""
+        """The event for an effect that ended in a bug."""
         now = self._clock()
         later = now + LONGEST_RETRY_SECONDS
         match effect:
@@ -176,14 +176,14 @@ class Performer:
         return ev.LaunchSucceeded(self._clock(), *attempt.key, host_id=address.host_id)
 
     async def _lay_out(self, batch: Batch, attempt: Attempt) -> None:
-        """What can't be laid out stays where it was rescued to, and the agent begins at the base."""
+        """Work that can't be laid out stays where it was rescued to, and the agent starts at the base."""
         try:
             await self._collector.lay_out(batch, attempt)
         except (DeviceFailed, Hostile, OSError) as failed:
             log.warning("can't begin with what was rescued", attempt=str(attempt.key), why=str(failed))
 
     async def _host_is_there(self, attempt: Attempt) -> None:
-        """The first agent on a new host makes it; the others wait for that."""
+        """The first agent on a new host creates it; the others wait until it exists."""
         key = (attempt.provider, attempt.host)
         if attempt.new_host:
             self._hosts[key] = Promise()
@@ -192,8 +192,8 @@ class Performer:
             raise MngrFailed(f"the host {attempt.host} could not be made", reason=reason)
 
     def _host_is_made(self, attempt: Attempt, trouble: str | None) -> None:
-        """What is there is waited for no more. Of a failure those must hear who were meant for the host before it was
-        written down."""
+        """Nobody has to wait for a host that exists. A failure is kept for the agents that were assigned to the host
+        before the failure was journalled."""
         if attempt.new_host:
             self._hosts[attempt.provider, attempt.host].is_value(trouble)
             if trouble is None:

@@ -1,4 +1,4 @@
-"""A revision of a branch becomes a call on its device, and what comes of it an event."""
+"""Turns the revision of a branch into a call on its device, and the result into an event."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from supervisor.model import event as ev
 from supervisor.model.review import Review
 from supervisor.ports.review import Reviser
 
-#: What failed is tried again after this, doubling to the limit: a person may have the branch checked out for days.
+#: The delay before a retry, which doubles up to the limit: a person may have the branch checked out for days.
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 600.0
 MOST_DOUBLINGS = 10
 
@@ -36,7 +36,7 @@ class Revising:
         )
 
     def failed(self, batch: str, number: int, why: str) -> ev.Event:
-        """After a bug."""
+        """The event for a revision that ended in a bug."""
         return self._failed(batch, number, why, LONGEST_RETRY_SECONDS)
 
     def _failed(self, batch: str, number: int, why: str, wait: float) -> ev.Event:

@@ -16,7 +16,7 @@ from supervisor.tasks import beside
 log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
-#: a time that waits is looked at again so often: the answer may have to be asked for elsewhere
+#: a schedule that is held is checked again after this time: the check may call another service
 AGAIN_SECONDS = 300.0
 
 
@@ -32,13 +32,13 @@ class Scheduling:
         submitted: Callable[[Schedule, float], Awaitable[str]],
         pull_request: Callable[[Schedule], Awaitable[str]],
     ) -> None:
-        """`submit` returns the id of the batch, `submitted` the one that was submitted since then, if any, and
-        `pull_request` the open one of the same profile. They raise SupervisorError."""
+        """`submit` returns the id of the batch; `submitted`, the id of a batch submitted since that time, if any;
+        `pull_request`, the open one of the same profile. They raise SupervisorError."""
         self._state, self._tell, self._clock, self._schedules = state, tell, clock, schedules
         self._submit, self._submitted, self._pull_request = submit, submitted, pull_request
         self._busy: set[str] = set()
         self._again: dict[str, float] = {}
-        #: a time that was met is not met again, also while the journal can't be written
+        #: the last time handled: it is not handled again, even while the journal can't be written
         self._met: dict[str, float] = {}
         self._begun = clock()
         self._tasks: TaskGroup
@@ -76,7 +76,7 @@ class Scheduling:
             self._busy.discard(schedule.name)
 
     async def _left_behind(self, schedule: Schedule, planned_at: float) -> str:
-        """The batch whose submission the last daemon did not live to see."""
+        """The batch that the previous daemon submitted, if it ended before it could record that."""
         run = self._state().schedules.get(schedule.name)
         return await self._submitted(schedule, planned_at) if run is not None and run.begun else ""
 

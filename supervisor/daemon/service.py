@@ -1,6 +1,6 @@
-"""The daemon as a whole: replay, then one task group for the loop, the watchers and what is performed.
+"""The daemon as a whole: replay, then one task group for the loop, the watchers and the effects.
 
-A stop detaches: nothing new is started, what is being launched gets a moment to be known, agents live on.
+A stop detaches: no new effect is started, launches under way get a moment to finish, and agents live on.
 """
 
 import time
@@ -53,9 +53,9 @@ from supervisor.threads import at_length, in_thread
 
 log = structlog.get_logger()
 
-#: How long a stop waits for launches under way: what is not known then is found out at the next start.
+#: How long a stop waits for launches under way; the next start finds out what became of the rest.
 DETACH_SECONDS = 3.0
-#: A checkpoint is kept after so many events, looked at this often.
+#: A checkpoint is kept after this many events; the number is checked at this interval.
 CHECKPOINT_EVENTS, CHECKPOINT_LOOK_SECONDS = 2_000, 1.0
 
 
@@ -76,13 +76,13 @@ class Devices:
     logs: Logs
     clearing: Clearing
     seal: Callable[[Batch], SealedBatch]
-    #: between the agents of this machine and their model; None: they ask it directly
+    #: between the agents of this machine and their model; None: they call it directly
     gate: Gate | None = None
-    #: run before anything is decided, with the agents whose launch the last daemon had under way
+    #: called before anything is decided, with the ids of the agents that the previous daemon was launching
     leftovers: Callable[[list[str]], None] = field(default=lambda agent_ids: None)
     #: how a person runs mngr as the daemon does
     mngr: str = "mngr"
-    #: none: all is verified on this machine
+    #: None: everything is verified on this machine
     verifiers: Verifiers | None = None
 
 
@@ -127,7 +127,7 @@ class Daemon:
         self.watch: Watch
 
     def _is_waiting(self) -> bool:
-        """For something that time brings, other than the time of day."""
+        """Whether anything waits for time to pass, other than for a time of day."""
         if not hasattr(self, "loop"):
             return False
         state = self.loop.state
@@ -137,11 +137,11 @@ class Daemon:
         self._stop.set()
 
     async def settled(self) -> None:
-        """Return once all that has been said until now is written down."""
+        """Return once every event told until now is journalled."""
         await self.loop.inbox.ask(Configure(self.loop.state.configured, self.loop.state.verifying.slots))
 
     async def run(self) -> None:
-        """Until `stop`. Raises Unreadable when what has happened can't be read."""
+        """Run until `stop`. Raises Unreadable if the journal can't be read."""
         state = await at_length(self._replayed)
         launching = [a.agent_id for a in state.attempts.values() if a.stage is Stage.LAUNCHING]
         await in_thread(self._devices.leftovers, launching)
@@ -163,7 +163,7 @@ class Daemon:
                 self._tasks.cancel_scope.cancel()
 
     def _look_around(self) -> None:
-        """What tells the loop of the world: of agents' attention, of strays, of listings and of alerts."""
+        """Create what reports to the loop: on agents that need attention, strays, listings, alerts and the gate."""
         if self._devices.verifiers is not None:
             self._devices.verifiers.state = lambda: self.loop.state
         self.attention = Attention(
@@ -204,7 +204,7 @@ class Daemon:
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """What is out of reach, and what claims wait for."""
+        """Providers that can't be reached, and what claims wait for."""
         verifiers = self._devices.verifiers
         return {**self.watch.problems, **(verifiers.problems if verifiers is not None else {})}
 
@@ -216,7 +216,7 @@ class Daemon:
         return state
 
     async def _forget_unsubmitted(self, state: State) -> None:
-        """Snapshots of batches that never came to be: the last daemon ended, or its disk was full, in between."""
+        """Delete snapshots of batches that were never submitted: the previous daemon ended, or the disk was full."""
         store, journal = self._devices.store, self._devices.journal
         try:
             for batch in await store.untouched():
@@ -242,7 +242,7 @@ class Daemon:
         beside += [self._devices.verifiers.tend] if self._devices.verifiers is not None else []
         return [self.loop.run, *(partial(outlasting, begin.__name__, begin) for begin in beside)]
 
-    # --- what is performed
+    # --- effects
 
     def _perform(self, effect: Effect) -> None:
         if (doing := self.performer.doing(self.loop.state, effect)) is not None:
@@ -269,7 +269,7 @@ class Daemon:
                 await passed(type(effect).__name__, bug)
                 self._perform(effect)
                 return
-            # A bug in a device must not take the daemon down in the night: it is one more way to fail.
+            # A bug in a device must not take the daemon down at night: it is one more way to fail.
             log.exception("bug while performing", effect=type(effect).__name__, began=effect.began)
             event = self.performer.failed(effect, f"{type(bug).__name__}: {bug}")
         self.meters.performed(effect, event, time.monotonic() - began)
@@ -288,11 +288,11 @@ class Daemon:
         await self.settled()
 
     async def _keep_checkpoints(self) -> None:
-        """So that a restart folds thousands of events at most, however long a batch has been."""
+        """Keep checkpoints, so that a restart replays thousands of events at most, however long a batch has run."""
         kept = self.loop.seq
         while True:
             await anyio.sleep(CHECKPOINT_LOOK_SECONDS)
             if self.loop.seq >= kept + CHECKPOINT_EVENTS:
                 kept = self.loop.seq
-                with suppress(DeviceFailed):  # a shortcut is no reason to fail
+                with suppress(DeviceFailed):  # a checkpoint is a shortcut: no reason to fail
                     await self._devices.journal.keep(kept, self.loop.state)

@@ -1,4 +1,4 @@
-"""What the machine has no more of: descriptors, processes, memory, room. It passes, and the daemon waits for that."""
+"""Shortages of the machine: descriptors, processes, memory, disk space. They pass, and the daemon waits for that."""
 
 import errno
 from collections.abc import Callable, Coroutine
@@ -25,7 +25,7 @@ _SHORT = {
 
 
 def is_shortage(error: BaseException) -> bool:
-    """A thread that can't be started is told without a number."""
+    """Whether an error is a shortage. A thread that can't be started is reported without an errno."""
     if isinstance(error, BaseExceptionGroup):
         return all(is_shortage(each) for each in error.exceptions)
     if isinstance(error, RuntimeError):
@@ -34,7 +34,7 @@ def is_shortage(error: BaseException) -> bool:
 
 
 async def outlasting(what: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Begin it again, for as long as it ends because the machine is short of something."""
+    """Run a task, and start it again whenever it ends because the machine is short of something."""
     while True:
         try:
             return await begin()

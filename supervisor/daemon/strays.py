@@ -1,13 +1,13 @@
-"""Agents of this installation that no attempt knows: put away once their work is safe, or left alone and told of.
+"""Agents of this installation that belong to no attempt: put away once their work is safe, or left and reported.
 
 Cases, by what their labels say:
 
-- their batch is open, or was sealed: what they have is rescued to a ref, then they are destroyed; where some of it
-  can't be taken, or can't be looked at, they stay;
-- their batch is not known, or the labels make no sense: the state is older than they are, or somebody else's hand was
-  at work. Nobody knows what repository they work on, so they are left alone, and a person is told;
-- they are verifiers that no hearing of this daemon uses: put away at once, because all they have is here already;
-- nobody has looked yet since an older state was accepted: all are left alone.
+- their batch is open, or was sealed: their work is rescued to a ref, then they are destroyed; if some of it can't be
+  taken, or can't be read, they stay;
+- their batch is not known, or the labels make no sense: the state is older than they are, or somebody has interfered.
+  Nobody knows what repository they work on, so they are left alone, and a person is told;
+- they are verifiers that this daemon does not use: put away at once, because all they have is here already;
+- an older state was accepted, and nobody has resumed the queue since: all are left alone.
 """
 
 import json
@@ -53,20 +53,20 @@ class Strays:
     ) -> None:
         self._state, self._tell, self._clock = state, tell, clock
         self._agents, self._collector, self._sealed = agents, collector, sealed
-        #: ids of verifiers that are in use; it changes
+        #: ids of the verifiers in use; the owner changes it
         self._verifiers = verifiers
         #: how a person runs the daemon's mngr
         self._mngr = mngr
-        #: those that are left alone, by id: their provider, and what to say of them
+        #: agents that are left alone, by id: their provider, and the message about them
         self._left: dict[str, tuple[str, str]] = {}
 
     @property
     def left_alone(self) -> Mapping[str, str]:
-        """What a person is to know about each, by the agent's id."""
+        """The message for a person about each of them, by the agent's id."""
         return {agent_id: message for agent_id, (_, message) in self._left.items()}
 
     async def put_away(self, provider: str, strangers: Iterable[SeenAgent], *, complete: bool) -> bool:
-        """Whether nothing is left to do about any that a provider lists."""
+        """Put away the strays that a provider lists. True if nothing is left to do about any of them."""
         ours = [agent for agent in strangers if self._is_ours(agent)]
         listed = {agent.address.agent_id for agent in ours}
         if complete:
@@ -74,7 +74,7 @@ class Strays:
         return all([await self._put_away(agent) for agent in ours])
 
     def _is_ours(self, agent: SeenAgent) -> bool:
-        """Of this installation's own making, by its label, and not kept for a person to look at."""
+        """Whether this installation made it, by its label, and it is not kept for a person to look at."""
         return agent.labels.get(INSTALLATION) == self._state().installation and KEPT not in agent.labels
 
     async def _put_away(self, agent: SeenAgent) -> bool:
@@ -113,12 +113,12 @@ class Strays:
         return False
 
     def _advice(self, agent: SeenAgent) -> str:
-        """By its address: its name was chosen by whoever made it."""
+        """Commands with its address: its name was chosen by whoever made it."""
         look = f"`{self._mngr} exec {agent.address} 'git log --oneline -5; git status --short'` shows its work"
         return f"{look}, `{self._mngr} destroy --force {agent.address}` ends it with all it has"
 
     async def _batch(self, batch_id: str) -> Batch | None:
-        """Of one that is sealed, as much as a rescue needs."""
+        """The batch; of a sealed one, only what a rescue needs."""
         if (batch := self._state().batches.get(batch_id)) is not None:
             return batch
         if (sealed := await self._sealed(batch_id)) is None:

@@ -1,4 +1,4 @@
-"""Surveys as the shell performs them: each group is a call of the judge, which may be given up."""
+"""Performs surveys: one call of the judge for each group of files, which may be abandoned."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -34,7 +34,7 @@ class Surveys:
         return None
 
     async def _run(self, batch: Batch, group: RunAtBase) -> ev.Event | None:
-        """None: it was given up."""
+        """Survey a group of files; None if it was abandoned."""
         key = (group.batch, group.number)
         with anyio.CancelScope() as scope:
             self._scopes[key] = scope

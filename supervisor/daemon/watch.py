@@ -1,17 +1,17 @@
-"""What agents do, turned into events: published, vanished, or found again after a restart.
+"""Turns what agents do into events: published, vanished, or found again after a restart.
 
-Theory of operation. Five sources, from quick to sure:
+Theory of operation. Five sources, from the fastest to the most reliable:
 
-- the file system, for local agents: a publication is a file that appears at once, under its final name;
-- signs of life, for local agents: one look at the tmux server tells whose program is gone;
-- other hosts, each of which is asked what is new there, and answers when there is something (`hosts`);
-- `mngr observe`, where it is on: a hint that something changed at a provider;
-- `mngr list`, per provider, every so often and whenever one of the above is suspicious: the judge. It costs
-  mngr a look at every agent, so where all hosts answer it is seldom.
+- the file system, for local agents: a publication is a file that appears atomically under its final name;
+- signs of life, for local agents: one query of the tmux server shows which agents have lost their program;
+- other hosts: each is asked what is new there, and answers when something is (`hosts`);
+- `mngr observe`, where it is enabled: a hint that something changed at a provider;
+- `mngr list`, per provider, at intervals and whenever one of the above is suspicious: it decides. mngr looks at
+  every agent for it, so it is rare where all hosts answer.
 
 Only a listing without problems proves that an agent is gone; a provider that does not answer makes its agents
 unknown. Providers are asked concurrently and no agent waits for another. After a restart the first listing also
-answers what became of launches that the last daemon had under way.
+shows what became of launches that the previous daemon had under way.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ from supervisor.ports import Agents, Collector, Listing, LocalSigns, SeenAgent
 
 log = structlog.get_logger()
 
-#: A provider whose hosts all answer is listed so many times less often.
+#: A provider whose hosts all answer is listed this many times less often.
 SELDOM = 10
 
 _OVER = frozenset({"done", "stopped"})
@@ -43,16 +43,16 @@ class Rhythm:
     files: float = 0.1
     signs: float = 0.5
     listing: float = 30.0
-    #: a listing is not asked for more often than this, however much is suspicious
+    #: the shortest interval between two listings, however much is suspicious
     listing_at_most: float = 1.0
 
 
 @dataclass(slots=True)
 class Suspicion:
-    """A provider that wants to be listed soon."""
+    """Whether a provider must be listed soon."""
 
     wanted: Event = field(default_factory=Event)
-    #: the last listing was whole, and no stray agent is left
+    #: the last listing was complete, and no stray agent is left
     settled: bool = False
 
 
@@ -79,14 +79,14 @@ class Watch:
         self._rhythm, self._heard = rhythm, heard
         self.hosts = Hosts(live=self._live, collector=collector, published=self._published, suspect=self.suspect)
         self._providers: dict[str, Suspicion] = {}
-        #: publications that were told and not yet written down
+        #: publications that were told and are not journalled yet
         self._told: set[AttemptKey] = set()
-        #: rounds that are complete, for the systemd watchdog
+        #: the number of completed rounds, for the systemd watchdog
         self.rounds = 0
-        #: providers that did not answer the last time, and their words
+        #: providers that did not answer last time, with the error
         self.problems: dict[str, str] = {}
         self._doubtful: set[str] = set()
-        #: how many agents that are known each provider was last seen to have
+        #: how many known agents each provider had in its last listing
         self._counted: dict[str, int] = {}
 
     def _live(self, provider: str | None = None) -> list[Attempt]:
@@ -114,7 +114,7 @@ class Watch:
             await sleep(self._rhythm.signs)
             live = {a.agent_id: a for a in self._live("local") if a.key not in self._told}
             if live and (missing := await self._signs.missing(live.keys())):
-                # Most have just published, and ended with that: only of the others mngr has something to say.
+                # Most have just published, and ended for that reason: only the others need a listing.
                 self._published(await self._collector.published([live[agent_id] for agent_id in missing]))
                 if any(live[agent_id].key not in self._told for agent_id in missing):
                     self.suspect("local")
@@ -133,7 +133,7 @@ class Watch:
     # --- the judge
 
     async def listings(self) -> None:
-        """A loop of its own for each provider that is, or was, configured or has agents."""
+        """Run a loop for each provider that is, or was, configured or has agents."""
         self._providers.clear()
         async with create_task_group() as loops:
             while True:
@@ -154,7 +154,7 @@ class Watch:
             await self._until_next(provider, suspicion)
 
     async def _until_next(self, provider: str, suspicion: Suspicion) -> None:
-        """Asked again each moment how long that is: a host may fall silent meanwhile."""
+        """Wait for the next listing. Each look computes the interval again: a host may fall silent meanwhile."""
         listed, look = current_time(), self._rhythm.listing_at_most
         await sleep(look)
         while not suspicion.wanted.is_set():
@@ -167,8 +167,8 @@ class Watch:
                 await suspicion.wanted.wait()
 
     async def reconcile(self, provider: str) -> bool:
-        """Hold what mngr says of a provider against what is known. True when all was seen and no stray is left."""
-        # Only what was known and not being launched before the question can be judged by the answer.
+        """Compare mngr's listing of a provider with the state. True if it was complete and no stray is left."""
+        # A listing can only judge attempts that were known, and not being launched, before it was requested.
         before = {a.agent_id: a for a in self._state().attempts.values() if a.provider == provider}
         busy = {a.agent_id for a in before.values() if a.key in self._launching}
         asked_at = self._clock()
@@ -185,7 +185,7 @@ class Watch:
             if attempt.stage is Stage.LIVE and (agent := seen.get(attempt.agent_id)) is not None:
                 self._heard(attempt, agent, asked_at)
         await self._judge(judged, seen, listing.complete)
-        # Who was known before the question was put away while it was answered.
+        # An agent that was known before the listing, and is not known now, was put away meanwhile: it is no stranger.
         strangers = [seen[agent_id] for agent_id in seen.keys() - before.keys() - known.keys()]
         strangers = [each for each in strangers if (it := attempt_of(each)) is None or it.key not in self._launching]
         return await self.strays.put_away(provider, strangers, complete=listing.complete) and listing.complete
@@ -200,14 +200,14 @@ class Watch:
             self.problems.pop(provider, None)
             self._doubtful.discard(provider)
         elif provider not in self._doubtful:
-            # An agent that is destroyed while mngr looks at it spoils one listing: that is no news.
+            # An agent that is destroyed while mngr looks at it makes one listing incomplete: that is no problem.
             self._doubtful.add(provider)
         elif self.problems.get(provider) != listing.problems[0]:
             self.problems[provider] = listing.problems[0]
             log.warning("provider does not answer", provider=provider, why=listing.problems[0])
 
     async def _judge(self, attempts: Iterable[Attempt], seen: Mapping[str, SeenAgent], complete: bool) -> None:
-        """Cases: a launch of the last daemon's, and a live agent that runs, is over, or is not there."""
+        """Cases: a launch of the previous daemon, and a live agent that runs, has ended, or is missing."""
         hosts: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             agent = seen.get(attempt.agent_id)
@@ -215,20 +215,20 @@ class Watch:
                 self._tell(ev.AgentMoved(self._clock(), *attempt.key, host_id=agent.address.host_id))
             if attempt.stage is Stage.LAUNCHING:
                 self._resolve(attempt, agent, complete)
-            # What runs here is looked at all the time. Elsewhere one host that is down spoils the whole listing.
+            # Local agents are checked all the time. For others, one host that is down makes the listing incomplete.
             elif (
                 attempt.stage is Stage.LIVE
                 and attempt.key not in self._told
                 and (attempt.provider != "local" or _is_gone(agent, complete))
             ):
                 hosts.setdefault(attempt.host_id, []).append(attempt)
-        # Each host in its own time: one that does not answer holds up no other.
+        # Hosts are asked concurrently: one that does not answer delays no other.
         async with create_task_group() as looks:
             for host in hosts.values():
                 looks.start_soon(self._look, host, seen, complete)
 
     async def _look(self, attempts: list[Attempt], seen: Mapping[str, SeenAgent], complete: bool) -> None:
-        """At one host: who has published has not vanished."""
+        """Check the agents of one host: one that has published has not vanished."""
         try:
             published = await self._collector.published(attempts)
         except DeviceFailed:

@@ -1,4 +1,4 @@
-"""Tells what agents hear of their accounts' windows: of each window the newest word, and not too often."""
+"""Tells what agents hear of their accounts' windows: the newest report of each window, and not too often."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,7 +7,7 @@ from supervisor.model import event as ev
 from supervisor.model.share import WindowShare
 from supervisor.model.state import State
 
-#: One window is told so often at most.
+#: A window is told at most this often.
 EVERY_SECONDS = 10.0
 
 
@@ -17,7 +17,7 @@ class Windows:
         self._told_at: dict[tuple[str, int], float] = {}
 
     def look(self, state: State, heard: Iterable[tuple[str, WindowShare]], now: float) -> None:
-        """`heard`: with the account of who heard it."""
+        """`heard`: each with the account of the agent that heard it."""
         newest: dict[tuple[str, int], WindowShare] = {}
         for account, share in heard:
             known = newest.get((account, share.minutes))

@@ -1,8 +1,8 @@
-"""Alerts: rules over the state say what a person should know of now.
+"""Alerts: rules over the state say what a person should know now.
 
-Theory of operation. Each rule finds what is the matter, in the state alone. What was not the matter before is raised,
-what is not any more is resolved, both by events: so an alert is raised once, whatever it grows to, and a restart
-repeats none. A batch that fails in one way has one alert, with the breaker or without it.
+Theory of operation. Each rule finds problems in the state alone. An event raises an alert for a new problem, and
+another one resolves it when the problem is gone: so an alert is raised once, however large its problem grows, and a
+restart repeats none. A batch that fails in one way has one alert, with or without the breaker.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from supervisor.model.outcome import Outcome
 from supervisor.model.pattern import Pattern
 from supervisor.model.state import State
 
-#: so many alerts are remembered that are over
+#: the most resolved alerts that are remembered
 MOST_PAST = 100
 LONGEST_MESSAGE = 500
 
@@ -29,7 +29,7 @@ _LATE = (Outcome.TIMED_OUT, Outcome.STALLED)
 
 
 def changes(state: State, rules: Iterable[Rule], now: float) -> list[ev.Event]:
-    """What is the matter now and was not before, and the other way round."""
+    """The events for problems that are new, and for those that are gone."""
     found = {alert.id: alert for rule in rules for alert in _FOUND[rule.kind](state, rule.limit, now)}
     raised: list[ev.Event] = [
         ev.AlertRaised(now, alert.id, alert.kind, alert.subject, alert.message)
@@ -83,7 +83,7 @@ def _same(batch: Batch, pattern: Pattern) -> str:
 
 
 def _time_outs(state: State, limit: float, now: float) -> Iterator[Alert]:
-    """Those that are told as the same failure are left out."""
+    """Leaves out failures that are reported as the same failure."""
     for batch in _unfinished(state):
         late: defaultdict[str, set[int]] = defaultdict(set)
         told = set(breaker.grown_by(batch, breaker.limit(batch) or int(limit)))
@@ -107,7 +107,7 @@ def _budget(state: State, limit: float, now: float) -> Iterator[Alert]:
             said = f"batch {batch.id} has used {used:,} of its {budget:,} tokens"
             yield _alert(AlertKind.BUDGET, batch.id, f"{said}: it starts nothing more" if batch.is_spent else said)
     for account in state.accounts.values():
-        for cap in spending.limits(state, account, now):  # what accounts share is told once
+        for cap in spending.limits(state, account, now):  # a cap that accounts share is reported once
             if cap.spent >= limit * cap.most:
                 said = f"{cap.name}: {cap.amount(cap.spent)} of {cap.amount(cap.most)} are used"
                 yield _alert(AlertKind.BUDGET, "", said, cap.name)
@@ -135,7 +135,7 @@ def _stopped(state: State, limit: float, now: float) -> Iterator[Alert]:
 
 
 def _not_moving(state: State, limit: float, now: float) -> Iterator[Alert]:
-    """A job waits that nothing but a slot holds back."""
+    """A job waits, and only a slot holds it back."""
     waiting = [batch for batch in state.batches.values() if _wants_a_slot(state, batch)]
     if waiting and now - state.alerts.moved >= limit:
         how_long = lasting(now - state.alerts.moved)

@@ -7,14 +7,14 @@ again, and timers do the rest. A quiet agent has one item on the agenda, `quiet`
     waits, not nudged for that yet    → nudged, a few seconds after the end of its turn
     silent for the stall time         → nudged once more, whatever it was nudged for before
     nudged, and still quiet           → stalled: after the stall time, and at least half of it after the nudge
-    hindered, its account waits       → told to go on when that is over, or put away (`governor.sleeping`)
+    hindered, its account waits       → told to go on when the wait is over, or put away (`governor.sleeping`)
     nudged, and hindered otherwise    → given up at once; its job is requeued later without using a retry
 
 A program (see `Profile.is_talked_to`) has no turns and is not nudged: it is stalled after the stall time.
 
-So an agent is nudged at most once for each reason, and to be told to begin uses up no other reminder. A message that
-did not reach it was no reminder: it is repeated a few times (`REPEATED_SECONDS`) while its reason lasts. An agent
-that is active is left alone until its job's time limit, and a refusal by the model's provider is never a stall.
+So an agent is nudged at most once for each reason, and the nudge to begin does not use up another. A message that
+did not reach the agent does not count: it is repeated a few times (`REPEATED_SECONDS`) while its reason lasts. An
+active agent is left alone until its job's time limit, and a refusal by the model's provider is never a stall.
 An agent that asks for permission parks its job. Then a person decides (`notify`), the answer is no (`deny`), or the
 agent is given up after a while (`time-out`). The job's time limit still applies meanwhile, because it holds a slot.
 """
@@ -65,7 +65,7 @@ TOLD: Mapping[str, str] = {
     ),
 }
 
-#: how long after each message that did not reach its agent it is repeated
+#: the delay before an undelivered message is repeated, for each repetition
 REPEATED_SECONDS = (10.0, 20.0, 40.0, 80.0)
 
 
@@ -119,7 +119,7 @@ def _nudge(job: Job, attempt: Attempt, on_parked: str) -> str | None:
 
 
 def _untold(attempt: Attempt) -> list[str]:
-    """The reasons to nudge a quiet agent that it was not nudged for yet, the first one first."""
+    """The reasons for which a quiet agent should be nudged and was not yet, in order."""
     reasons = ("unheard",) * attempt.unheard + ("waiting",) * attempt.waits + ("silent",)
     return [reason for reason in reasons if reason not in attempt.nudges]
 
@@ -167,7 +167,7 @@ def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
     again, end = _timers(event.reason, attempt.key)
     if again != end:
         seconds = stopping.WRAP_UP_SECONDS if event.reason == "budget" else state.budget.grace_seconds
-        # A message that is repeated gives it no more time.
+        # A repeated message does not extend the agent's time.
         late = min(event.at + seconds, state.agenda.times.get(end, inf))
         return state.drop(again).with_attempt(attempt).put(end, late)
     stall = state.batches[event.batch].profile.stall_timeout_seconds
@@ -176,7 +176,7 @@ def on_nudge_started(state: State, event: ev.NudgeStarted) -> State:
 
 
 def on_nudged(state: State, event: ev.AgentNudged) -> State:
-    """What did not reach it was not said: look again soon, as long as there is a reason to tell it anything."""
+    """An undelivered message does not count: look again soon, as long as there is a reason to nudge the agent."""
     attempt, _ = _both(state, event)
     if event.delivered or not event.reason:
         return state.with_attempt(replace(attempt, undelivered=0))
@@ -191,7 +191,7 @@ def on_nudged(state: State, event: ev.AgentNudged) -> State:
 
 
 def _timers(reason: str, key: AttemptKey) -> tuple[Item, Item]:
-    """When it is told for this reason, and when it is given up after that."""
+    """The agenda items that tell the agent for this reason, and that give it up after that."""
     if reason not in ("budget", "cap"):
         return item("quiet", key), item("quiet", key)
     return item("wrap-up", key), item("halt", key) if reason == "cap" else ("cancel", key.batch, key.job)
@@ -207,7 +207,7 @@ def on_stalled(state: State, event: ev.AgentStalled) -> State:
 
 
 def on_waking_declined(state: State, event: ev.WakingDeclined) -> State:
-    """Its job starts again from what is rescued. The integrator's starts from a branch that is made for it."""
+    """The job starts again from the rescued work. The integrator's job starts from a branch that is made for it."""
     _, job = _both(state, event)
     detail = f"{job.setbacks.hindrance}: {event.detail}"
     job = replace(job, continues=event.attempt if event.job != INTEGRATOR else 0)
@@ -215,7 +215,7 @@ def on_waking_declined(state: State, event: ev.WakingDeclined) -> State:
 
 
 def on_halted(state: State, event: ev.AgentHalted) -> State:
-    """A cap that many share was reached: its job goes again when there is a budget again."""
+    """A cap that several agents share was reached: the job is launched again when there is budget again."""
     _, job = _both(state, event)
     return closed(state, event, job, Ending(How.HINDERED, f"cap: {event.detail}"))
 
@@ -240,7 +240,7 @@ def on_unparked(state: State, event: ev.JobUnparked) -> State:
 
 
 def on_hindered(state: State, event: ev.AgentHindered) -> State:
-    """A refusal with a later time is another one of the same kind."""
+    """The same refusal with a later time is a new refusal."""
     attempt, job = _both(state, event)
     if job.setbacks.hindrance == event.problem and (not event.problem or event.since <= job.setbacks.hindered_at):
         raise ImpossibleTransition(f"{key_of(event)} already has the hindrance {event.problem!r}")

@@ -1,14 +1,14 @@
-"""The breaker: the same failure in several jobs pauses their batch, before the others are spent on it.
+"""The breaker: the same failure in several jobs pauses their batch, before it takes the other jobs too.
 
 Theory of operation. Each attempt that ends badly has a fingerprint (`fingerprints`). The breaker trips when so many
 jobs of a batch have the same one (`breaker_jobs`, or the share `breaker_share` of all its jobs, whichever is less),
-unless they are lost among many that ended otherwise in the meantime. It also trips when twice as many fail, each in
-its own way, and hardly any other job does not. Where nearly all fail, it is called a matter of infrastructure.
+unless they are few among the jobs that ended in the meantime. It also trips when twice as many jobs fail in different
+ways, and hardly any other job succeeds. If nearly all jobs fail, the infrastructure is blamed.
 
-A tripped batch launches nothing until a person resumes it; agents at work go on. What a person has seen counts no
-more: the breaker trips again when that has grown by as many jobs. It is decided in the turn in which an attempt is
+A tripped batch launches nothing until a person resumes it; agents at work go on. Failures that a person has seen no
+longer count: the breaker trips again when as many further jobs fail. It decides in the turn in which an attempt is
 settled, before its slot is given to the next job. A refusal by a model's provider, a failing provider of hosts and a
-restart are no failures here. A batch without jobs to launch comes to its end by itself.
+restart do not count as failures. A batch without jobs to launch ends by itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,19 +25,19 @@ from supervisor.model.pattern import Pattern
 from supervisor.model.state import State
 
 TRIPPED = "breaker"
-#: a pattern with a smaller share of what ended since it was first seen is not what ails the batch
+#: a pattern with a smaller share of what ended since it was first seen does not trip the breaker
 FLOOR_SHARE = 0.1
-#: where a larger share of all jobs that were tried fails, the tests are not the reason
+#: if a larger share of the jobs that were tried fails, the tests are not the cause
 INFRASTRUCTURE_SHARE = 0.8
-#: Agents that die within so short a time die of one cause, such as the end of their tmux server. They go again, and
+#: Agents that die within so short a time have one cause, such as the end of their tmux server. They are requeued, and
 #: count as one.
 TOGETHER_SECONDS = 10.0
-#: so many jobs are named by the event
+#: the most jobs that the event names
 MOST_NAMED = 20
 
 
 def settled(state: State, event: ev.JobRequeued | ev.JobEnded, job: Job) -> State:
-    """After an attempt has ended, and its job was settled: count it, and make the pause due if it is one too many."""
+    """Count an attempt whose job was settled, and make the pause due if it is one failure too many."""
     if job.number == INTEGRATOR:
         return state
     batch, failure = state.batches[event.batch], fingerprints.of(job, event)
@@ -54,7 +54,7 @@ def settled(state: State, event: ev.JobRequeued | ev.JobEnded, job: Job) -> Stat
 
 
 def _died_together(batch: Batch, failure: Pattern, event: ev.JobRequeued | ev.JobEnded) -> bool:
-    """With an agent that was counted."""
+    """Whether its agent died together with one that was counted."""
     known = batch.failures.patterns.get(failure.fingerprint)
     if known is None or failure.fingerprint.outcome != Outcome.LOST or not isinstance(event, ev.JobRequeued):
         return False
@@ -78,7 +78,7 @@ def _grown(batch: Batch) -> Pattern | None:
 
 
 def grown_by(batch: Batch, most: int) -> Iterator[Pattern]:
-    """The failures of so many jobs that nobody has accepted; and those that the breaker has tripped for."""
+    """The patterns with `most` or more jobs that no person has accepted, and those that have tripped the breaker."""
     failures = batch.failures
     for pattern in failures.largest_first if most else ():
         is_new = pattern.counts and pattern.count - pattern.accepted >= most
@@ -136,7 +136,7 @@ def resumed(batch: Batch) -> Batch:
 
 
 def over(batch: Batch) -> Batch:
-    """Nothing is left to launch: a pause would only hold up what was done. Its reason is told by the report."""
+    """Nothing is left to launch: a pause would only delay the finished work. The report gives its reason."""
     return replace(batch, stop=Stop()) if batch.stop.reason == TRIPPED else batch
 
 

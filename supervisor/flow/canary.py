@@ -2,7 +2,7 @@
 
 from supervisor.model.batch import Batch
 
-#: a batch of at most so many jobs is itself no more than a try
+#: a batch of at most so many jobs needs no canaries
 SMALL_BATCH = 10
 
 
@@ -13,7 +13,7 @@ def left(batch: Batch) -> int:
 
 
 def has_room(batch: Batch) -> bool:
-    """Until then, only as many agents as canaries are missing. One that fails is followed by the next job."""
+    """Until then, only as many agents run as canaries are missing. The next job replaces a canary that fails."""
     missing = left(batch)
     return not missing or batch.busy < missing
 

@@ -61,9 +61,9 @@ def on_work_rescued(state: State, event: ev.WorkRescued) -> State:
 
 
 def _continues(job: Job, event: ev.WorkRescued) -> int:
-    """The next attempt begins with this work if its agent was only put away, and all that it left is here.
+    """The next attempt begins with this work if the agent was put away asleep, and all that it left was rescued.
 
-    A launch that was cut short changes nothing about that."""
+    An interrupted launch does not change that."""
     if job.ending is not None and job.ending.how is How.INTERRUPTED:
         return job.continues
     is_whole = bool(event.head) and not event.unsaved

@@ -1,7 +1,7 @@
-"""Fingerprints of failures: what is left of a message when all that differs from job to job is taken out.
+"""Fingerprints of failures: a message without what differs from job to job.
 
-It is done by rules, in a fixed order, so that the same failure has the same fingerprint in each replay: text in
-quotes, addresses, node ids of tests, paths, ids and numbers are replaced by a word for their kind.
+Rules replace text in quotes, addresses, node ids of tests, paths, ids and numbers by a word for their kind. Their
+order is fixed, so that the same failure has the same fingerprint in each replay.
 """
 
 import re
@@ -13,7 +13,7 @@ from supervisor.model.outcome import SUCCESSES, Outcome
 from supervisor.model.pattern import Fingerprint, Pattern
 from supervisor.model.verdict import UNPROVEN
 
-#: what is read of a message, and what is kept of its sample
+#: the characters that are read of a message, and that are kept of its sample and of its fingerprint
 LONGEST_READ, LONGEST_SAMPLE, LONGEST_MESSAGE = 2000, 300, 200
 
 _STAGES = {
@@ -41,9 +41,9 @@ _REPLACED: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def of(job: Job, event: ev.JobRequeued | ev.JobEnded) -> Pattern | None:
-    """The failure that ends an attempt, alone; None: it went well, was cancelled, or its provider is at fault.
+    """The failure that ended an attempt, as a pattern; None: it succeeded, was cancelled, or a provider is at fault.
 
-    Of published work, what its agent made of the test is no failure of the batch's surroundings."""
+    Published work that verification ran and rejected does not count: the tests' surroundings did not fail."""
     ending = job.ending
     if ending is None or (ending.how is How.UNLAUNCHED and ending.reason in slots.PROVIDER_FAULTS):
         return None

@@ -220,7 +220,7 @@ def on_launch_interrupted(state: State, event: ev.LaunchInterrupted) -> State:
 
 
 def on_agent_moved(state: State, event: ev.AgentMoved) -> State:
-    """In every stage: only the address of the agent changes."""
+    """Possible in every stage: only the agent's address changes."""
     if (attempt := state.attempts.get(key_of(event))) is None or attempt.host_id == event.host_id:
         raise ImpossibleTransition(f"{event.kind} of {key_of(event)}, which is put away or already on that host")
     return state.with_attempt(replace(attempt, host_id=event.host_id))

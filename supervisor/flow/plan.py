@@ -52,7 +52,7 @@ def plan(state: State, now: float) -> list[Effect]:
     first: dict[Item, Item] = {}
     for item in state.agenda.due(now):
         first.setdefault(item[1:3], item)
-    # What becomes of accounts is decided first: an agent that it puts to sleep may be due in the same turn.
+    # Accounts are decided first: that may put to sleep an agent that is due in the same turn.
     of_accounts = [item for item in first.values() if item[0] in governor.ITEMS]
     due = [_DUE[str(item[0])](state, item, now) for item in of_accounts or first.values()]
     return (

@@ -1,9 +1,9 @@
 """The data policy: a batch starts no agent where the code of its repository may not go.
 
 Theory of operation. A batch keeps the policy that held when it was submitted. Its submission is refused if what it
-would use first is denied: its first pool, its first account, its model, a pool in which it is to be verified. Pools
-and accounts that are only for the overflow are left out when they are denied; so is a pool that is configured with
-another provider later on. Without a policy all is allowed.
+would use first is denied: its first pool, its first account, its model, a pool in which it is to be verified. Denied
+pools and accounts that are only for overflow are skipped; so is a pool that later gets another provider. Without a
+policy, everything is allowed.
 """
 
 from collections.abc import Iterator, Mapping

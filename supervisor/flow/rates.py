@@ -1,9 +1,9 @@
-"""Rates of creation: how often each provider is asked for something new, and what its refusals teach.
+"""Launch rates: how often each provider is asked for a new host or agent, and how its refusals change that.
 
-What takes a token is what the provider creates: a host where it makes hosts, otherwise an agent. Only so many of
-these are begun as the device asks for at once, because what waited there would come in a burst. When it refuses a
-launch for its rate, that is halved, once for all launches that were under way; when it takes launches again, the
-rate grows back step by step. Both are events, so that a restart knows the rate.
+Each creation takes a token: a new host if the provider makes hosts, otherwise a new agent. No more creations are
+begun than the device requests at once, because those that waited there would come in a burst. When the provider
+refuses a launch for its rate, the rate is halved, once for all launches that were under way; when it accepts launches
+again, the rate grows back step by step. Both changes are events, so the rate survives a restart.
 """
 
 from dataclasses import replace
@@ -18,9 +18,9 @@ from supervisor.model.state import State
 REFUSED = "rate"
 #: the most creations under way at a provider with a rate
 HOSTS_AT_ONCE, AGENTS_AT_ONCE = 16, 4
-#: A rate that works is raised after so long, by this factor.
+#: After this time, a rate that works is raised by this factor.
 PROBE_SECONDS, PROBE_FACTOR = 20.0, 1.25
-#: What a provider without a configured rate is believed to take when it refuses, and when that is forgotten again.
+#: For a provider without a configured rate: the rate assumed when it refuses, and the rate that ends the assumption.
 UNKNOWN_RATE, FORGOTTEN_RATE = 4.0, 32.0
 #: No rate falls below one creation a minute.
 LOWEST_RATE = 1 / 60
@@ -58,7 +58,7 @@ def _costs(pool: Pool, *, new_host: bool) -> bool:
     return new_host or not pool.agents_per_host
 
 
-# --- what refusals and successes teach
+# --- how refusals and successes change the rate
 
 
 def refused(state: State, attempt: Attempt, at: float) -> State:
@@ -103,7 +103,7 @@ def configured(state: State, specs: tuple[ev.PoolSpec, ...]) -> State:
 
 
 def restarted(state: State, at: float) -> State:
-    """Nobody waits for a time at which the clock was set back since."""
+    """No launch waits for a time that was computed before the clock was set back."""
     for provider, rate in state.rates.items():
         state = _with(state, provider, replace(rate, full_at=min(rate.full_at, rate.emptied(at).full_at)))
     return state

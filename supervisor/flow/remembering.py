@@ -1,6 +1,6 @@
 """What alerts need to remember of events: since when something is paused, when the queue moved, what is not saved.
 
-It is part of the state, so a restart changes nothing about what is known.
+It is part of the state, so it survives a restart.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from supervisor.model import event as ev
 from supervisor.model.alert import Alerts
 from supervisor.model.state import State
 
-#: The queue moves, or may move from now on: before these there was nothing to wait for.
+#: Events after which the queue has moved, or may move: before them there was nothing to wait for.
 _MOVES = (
     ev.LaunchStarted,
     ev.JobEnded,

@@ -167,7 +167,7 @@ def _pause(state: State, request: rq.Pause, at: float) -> list[ev.Event]:
 
 
 def _resume(state: State, request: rq.Resume, at: float) -> list[ev.Event]:
-    """Who resumes has also solved what an account waits for."""
+    """A person who resumes has also solved the problem that an account waits for."""
     if not request.batch:
         resumed: list[ev.Event] = [ev.QueueResumed(at, author=request.author)] if state.paused else []
         held = [

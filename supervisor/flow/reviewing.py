@@ -1,8 +1,8 @@
 """The review of a batch's branch: people decide on its commits, and the branch is revised until it agrees.
 
 What people want and what the branch has are kept apart. A revision is due while they differ, so it does not matter
-how often something is asked for, or what is asked for while a revision is under way. So it is with what the text of
-the pull request says of the branch.
+how often something is asked for, or what is asked for while a revision is under way. The same holds for what the text
+of the pull request says about the branch.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from supervisor.model.agenda import Item
 from supervisor.model.review import Opinion, Review, Verdict
 from supervisor.model.state import State
 
-#: of the batches reviewed last, the reviews are kept
+#: the most reviews that are kept: those of the batches reviewed last
 MOST_REVIEWS = 500
 REVISE = "revise"
 
 
 def decide(state: State, request: rq.ReviewCommits, at: float) -> list[ev.Event]:
-    """No event if that is what was decided before; but what could not be done is tried again."""
+    """No event if the decision is the same as before; but a reversal that failed is tried again."""
     if not request.branch.name:
         raise Refused(f"batch {request.batch} has no branch", hint=f"see `supervisorctl report {request.batch}`")
     known = state.reviews.get(request.batch)
@@ -72,7 +72,7 @@ def on_ended(state: State, event: ev.RevisionEnded) -> State:
     out = review.taken_out.update(dict(event.reverted))
     for commit in event.restored:
         out = out.delete(commit) if commit in out else out
-    # Who asked once more meanwhile is answered by the next revision.
+    # The next revision handles requests that were made during this one.
     problems = {commit: why for commit, why in event.problems.items() if _is_as_asked(review, commit, out)}
     review = replace(
         review,
@@ -88,12 +88,12 @@ def on_ended(state: State, event: ev.RevisionEnded) -> State:
 
 
 def _is_as_asked(review: Review, commit: str, out: Map[str, str]) -> bool:
-    """Whether what could not be done is still what is wanted."""
+    """Whether what could not be done is still wanted."""
     return (review.verdict(commit) is Verdict.DROPPED) is not (commit in out)
 
 
 def all_due_again(state: State, at: float) -> State:
-    """After a restart: what was under way has ended with the last daemon."""
+    """After a restart: revisions that were under way ended with the last daemon, and are due again."""
     for review in state.reviews.values():
         if review.is_working:
             state = _due(state, replace(review, is_working=False), at)
@@ -129,7 +129,7 @@ def _working(state: State, event: ev.RevisionFailed | ev.RevisionEnded) -> Revie
 
 
 def _bounded(state: State, last: str) -> State:
-    """Without the oldest review that nothing is due of, if there are too many."""
+    """Drop the oldest review with nothing due, if there are too many."""
     if len(state.reviews) <= MOST_REVIEWS:
         return state
     idle = [each for each in state.reviews.values() if each.batch != last and not each.is_working and not each.is_due]

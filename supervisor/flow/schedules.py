@@ -1,11 +1,11 @@
-"""When batches are submitted by themselves: at local times of the week, once for each, whatever the clocks do.
+"""When batches are submitted automatically: at local times of the week, once for each time, across clock changes.
 
-Theory of operation. A time that has come is due until its submission begins or it is left out; of several that came
+Theory of operation. A time that has come is due until its submission begins or it is skipped; of several that came
 while the daemon was down only the last is due. A second batch of a profile in a repository waits while one is at
 work, or its pull request is open, but not for longer than `LONGEST_WAIT_SECONDS`, and not beyond the next time.
 
-At a change of clocks a time that does not exist is taken an hour later, as the clock shows it then; of a time that
-there is twice, the first one is taken.
+At a clock change, a time that does not exist comes an hour later by the new clock; of a time that occurs twice, the
+first one counts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,24 +19,24 @@ from supervisor.model.schedule import Run, Schedule
 from supervisor.model.state import State
 
 LONGEST_WAIT_SECONDS = 6 * 3600.0
-#: a schedule has a time in each week
+#: days to search: a schedule has a time in each week
 _WEEK = 8
 
 
 def next_at(schedule: Schedule, now: float) -> float:
-    """Its next time after this moment."""
+    """The next time of the schedule after `now`."""
     return next(at for at in _times(schedule, now, 0, _WEEK) if at > now)
 
 
 def last_at(schedule: Schedule, after: float, until: float) -> float | None:
-    """Its last time within these moments, the latter included; None: there is none."""
+    """The last time of the schedule after `after`, up to and including `until`; None: there is none."""
     return max((at for at in _times(schedule, until, -_WEEK, 0) if after < at <= until), default=None)
 
 
 def _times(schedule: Schedule, around: float, first: int, last: int) -> Iterator[float]:
     zone = ZoneInfo(schedule.timezone)
     today = datetime.fromtimestamp(around, zone).date()
-    # A time that does not exist may belong to the day before, so one day more is looked at.
+    # A time that does not exist may belong to the day before, so one more day is searched.
     for day in (today + timedelta(days=number) for number in range(first - 1, last + 2)):
         if day.weekday() in schedule.days:
             for at in sorted(schedule.at):
@@ -44,19 +44,19 @@ def _times(schedule: Schedule, around: float, first: int, last: int) -> Iterator
 
 
 def due(state: State, schedule: Schedule, now: float) -> float | None:
-    """The time that is due; None: none is. One whose submission was interrupted by a restart still is."""
+    """The time that is due; None: none is. A time whose submission was interrupted by a restart is still due."""
     if (run := state.schedules.get(schedule.name)) is None:
         return None
     return run.last if run.begun else last_at(schedule, run.last, now)
 
 
 def is_too_late(schedule: Schedule, planned_at: float, now: float, waits_since: float) -> bool:
-    """Whether a time that waits is left out. After a downtime it has waited only since the daemon started."""
+    """Whether a waiting time is skipped. After downtime, it counts as waiting only since the daemon started."""
     return now - max(planned_at, waits_since) > LONGEST_WAIT_SECONDS
 
 
 def at_work(state: State, schedule: Schedule) -> str:
-    """Why it has to wait for a batch of the same profile and repository; "": it does not."""
+    """Why the schedule waits for a batch of the same profile and repository; "": it does not."""
     for batch in state.batches.values():
         if (batch.repo, batch.profile.name) == (schedule.repo, schedule.profile) and batch.finished_at is None:
             return f"batch {batch.id} of profile {schedule.profile} is not over"

@@ -7,7 +7,7 @@ from supervisor.model.hindrance import FOR_A_PERSON, WAITED_OUT
 from supervisor.model.job import Ending, How, Job
 from supervisor.model.outcome import Outcome
 
-#: Launches that fail, but not by the provider's fault: the most tries before the job fails, and the first back-off.
+#: For failed launches that are not the provider's fault: the most tries before the job fails, and the first back-off.
 MOST_LAUNCHES, BACK_OFF_SECONDS = 5, 2.0
 #: The back-off of a job whose agent was refused by its model's provider: doubles up to the limit.
 HINDERED_SECONDS, LONGEST_HINDERED_SECONDS = 60.0, 3600.0

@@ -1,19 +1,19 @@
-"""Siblings: of the jobs that one broken fixture fails, one gets an agent, and its fix is tried on the others.
+"""Siblings: of the jobs that fail for one broken fixture, one gets an agent, and its fix is tried on the others.
 
 Theory of operation. The survey of the base tells which tests fail in the same way at the same place of shared code:
 a family. With `hold_siblings`, a job is launched only after its file was run at the base, so that its family is
-known. The first of a family goes; the others, as long as nobody has launched them, are held.
+known. The first job of a family is launched; the others are held, unless they were launched before.
 
     its work is verified     each held job is tried: its test is run with that work. If it passes, the job is done,
                              and has nothing to merge; otherwise it is freed: it gets an agent, at the base
-    it comes to nothing      the next one goes. After two that failed all others are freed: two agents are a sign that
-                             the place can't be mended so, and one after the other they would take the whole night. A
-                             job that is cancelled is no such sign
-    no more agents           of a batch that is cancelled, or has spent its budget, held jobs are cancelled, unless an
-                             agent at work may still publish what helps them: trying it needs no tokens
+    it brings no fix         the next job is launched. After two failures all others are freed: two failed agents
+                             suggest that the place can't be fixed this way, and trying one job after the other would
+                             take the whole night. A cancelled job does not count as a failure
+    no more agents           when a batch is cancelled, or has spent its budget, its held jobs are cancelled, unless
+                             an agent at work may still publish a fix: trying it needs no tokens
 
 A job is held at most once, and only before its first attempt. Whatever ends the first job is an event of that job,
-or ends its batch, and each of them leads here: so nobody is held for ever.
+or ends its batch. Both are handled here, so no job is held forever.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ from supervisor.model.verdict import UNJUDGED
 
 #: what may be due for a job: it is held, it is tried with a sibling's work, it gets an agent
 HOLD, BORROW, FREE = "hold", "borrow", "free"
-#: after so many agents that failed, the others of the family wait no more
+#: after so many failed agents, the other jobs of the family stop waiting
 MOST_FAILED = 2
 
 #: what takes a job out of the queue, or changes whether it waits for a sibling
@@ -44,7 +44,7 @@ _MOVES = (ev.JobHeld, ev.FixBorrowed, ev.JobFreed, ev.JobCancelled, ev.JobEnded)
 
 
 def followed(state: State, event: ev.Event) -> State:
-    """After any event: what becomes due for the family that it is about."""
+    """After any event: make due what follows for the family of its job."""
     match event:
         case ev.SurveyEnded(found=found) if found.families and state.batches[event.batch].profile.hold_siblings:
             return _learned(state, event)
@@ -72,7 +72,7 @@ def _learned(state: State, event: ev.SurveyEnded) -> State:
 
 
 def _closed(state: State, batch: Batch, at: float) -> State:
-    """It launches no more agents, for good: whoever was not launched will never be."""
+    """If the batch launches no more agents for good: a job that was not launched never will be."""
     if not _is_closed(batch):
         return state
     for family in batch.siblings.families.values():
@@ -97,7 +97,7 @@ def _moved(state: State, event: ev.JobEvent) -> State:
 
 
 def _after(family: Family, job: Job) -> Family:
-    """The family, when one of its jobs is over."""
+    """The family after one of its jobs is over."""
     if family.fix is None and _helps(job):
         family = replace(family, fix=Fix(job.number, job.brought.head, job.pool))
     if family.first != job.number:
@@ -148,12 +148,12 @@ def _is_closed(batch: Batch) -> bool:
 
 
 def _is_coming(batch: Batch, number: int) -> bool:
-    """Whether it is still open what comes of that job. In a batch that is closed, one without a record is over."""
+    """Whether the result of that job is still open. In a closed batch, a job without a record is over."""
     return number != INTEGRATOR and not batch.job(number).state.is_over
 
 
 def _next(batch: Batch, family: Family) -> int:
-    """Who goes first: who is at work already, or else who was held first, or waits in the queue."""
+    """The job that goes first: one that is already at work, or else the first held job, or the first in the queue."""
 
     def rank(number: int) -> tuple[bool, bool, int]:
         state = batch.job(number).state
@@ -164,7 +164,7 @@ def _next(batch: Batch, family: Family) -> int:
 
 
 def first_of(batch: Batch, number: int) -> int:
-    """The job that a held one waits for; 0: it waits for nobody any more."""
+    """The job that a held one waits for; 0: it no longer waits for any."""
     family = batch.siblings.of(number)
     return 0 if family is None else family.fix.job if family.fix is not None else family.first
 
@@ -195,7 +195,7 @@ def due(batch: Batch, what: str, number: int, now: float) -> ev.JobEvent:
 
 
 def settled(batch: Batch, job: Job, now: float) -> ev.JobEnded | ev.JobFreed:
-    """After its test was run with the work of a sibling."""
+    """The event after a job's test was run with the work of a sibling."""
     assert job.borrowed is not None
     sibling, verdict = batch.job_id(job.borrowed.job), job.verdict
     if verdict.verification == "verified":
@@ -227,7 +227,7 @@ def on_fix_borrowed(state: State, event: ev.FixBorrowed) -> State:
 
 
 def on_freed(state: State, event: ev.JobFreed) -> State:
-    """What the sibling's work lacks is told to the agent that follows."""
+    """Keep what the sibling's work lacks: the next agent is told."""
     job, before = job_of(state, event), state.batches[event.batch].job(event.job)
     if before.state is not JobState.HELD and not before.is_on_trial:
         raise ImpossibleTransition(f"{event.kind} of {event.batch}.{event.job}, which is not held")

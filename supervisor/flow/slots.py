@@ -19,7 +19,7 @@ REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
 PROVIDER_FAULTS = frozenset({"provider", "missing", rates.REFUSED})
 #: reasons that may be the host's fault: for this long, the pool's other hosts are preferred
 HOST_FAULTS, AVOID_SECONDS = frozenset({"provider", "timeout", "not-started"}), 300.0
-#: What an agent needs of its host beside its own time: to be launched before, and to have its work fetched after.
+#: How long an agent needs its host beyond its time limit: before it for the launch, after it to fetch the work.
 LAUNCHING_SECONDS, LEAVING_SECONDS = 600.0, 300.0
 
 
@@ -68,7 +68,7 @@ def pool_answered(state: State, attempt: Attempt, at: float) -> State:
 def launch_failed(state: State, attempt: Attempt, event: ev.LaunchFailed) -> State:
     """If the provider is at fault, its pool rests: jobs wait or use the next pool of their profile.
 
-    If it refused for its rate, it is asked less often instead."""
+    If the provider refused because of its launch rate, it is asked less often instead."""
     pool = state.pools[attempt.pool]
     if attempt.new_host:
         pool = replace(pool, broken=pool.broken | {attempt.host})
@@ -94,7 +94,7 @@ def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
     - neither the queue nor the batch is paused, the batch's window is open, and a job waits
     - the batch holds fewer slots than its profile allows, and its canaries have come through or are this launch
     - one of its accounts is open for its model (`governor`)
-    - one of its pools, taken in order, may have its code and has room, and its provider may be asked for what the
+    - one of its pools, tried in order, may have its code and has room, and the provider's rate allows what the
       launch creates
 
     Batches of higher priority go first; among equals, the one with the fewest agents, then the oldest.
@@ -110,7 +110,7 @@ def next_launch(state: State, now: float) -> ev.LaunchStarted | None:
 
 
 def awaited(state: State, now: float = 0.0) -> set[str]:
-    """The pools with room for which a job waits: once all that is due is begun, for a provider to create more."""
+    """The pools with room for which a job waits: once all that is due has begun, only for the provider's rate."""
     ready = (batch for batch in launchable(state) if accounts.open_for(state, batch, now) is not None)
     return {pool.name for batch in ready for pool in _pools(state, batch)}
 
@@ -121,8 +121,8 @@ def next_token_at(state: State, now: float) -> float | None:
 
 
 def _pools(state: State, batch: Batch) -> Iterator[Pool]:
-    """The batch's pools with room, in order. A configured rate is waited for, because its tokens come soon; where a
-    provider has refused some for their rate, the next pool may be used."""
+    """The batch's pools with room, in order. A job waits for a configured rate, because its tokens come soon; if the
+    rate was learned from refusals, the job may use the next pool."""
     for pool in (state.pools[name] for name in batch.profile.pools if name in state.pools):
         if pool.has_room and policy.may_use(batch.profile, pool):
             yield pool
@@ -168,14 +168,14 @@ def agent_id(installation: str, key: AttemptKey) -> str:
 
 
 def seconds_of_host(profile: Profile, seconds: float) -> float:
-    """How long an agent with that time limit needs its host, at the most: its tests may be run again there."""
+    """The longest time for which an agent with this time limit needs its host: its tests may be run again there."""
     return LAUNCHING_SECONDS + seconds + (1 + profile.verify_runs) * profile.test_timeout_seconds + LEAVING_SECONDS
 
 
 def _host(pool: Pool, new: str, now: float, until: float) -> tuple[str, bool]:
     """The pool's host with the fewest agents, avoided hosts last.
 
-    If the provider creates hosts: one that has room and lives until then, otherwise a new one."""
+    If the provider creates hosts: one that has room and lives until `until`, otherwise a new one."""
     if pool.hosts:
         return min(pool.hosts, key=lambda host: (pool.avoided.get(host, 0) > now, pool.members.get(host, 0))), False
     if not pool.agents_per_host:

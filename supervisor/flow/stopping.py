@@ -1,4 +1,4 @@
-"""Stopping a batch: when its budget is spent, or when only a person can mend what is wrong.
+"""Stopping a batch: when its budget is spent, or when only a person can fix the problem.
 
 Theory of operation. A stopped batch launches no agents:
 
@@ -25,7 +25,7 @@ from supervisor.model.state import State
 
 #: the time that agents at work have to commit and publish
 WRAP_UP_SECONDS = 300.0
-#: behind the gate, this part of the budget is left for that: a twentieth
+#: behind the gate, this part of the budget is left for wrapping up: a twentieth
 WRAP_UP_PART = 20
 
 _OPEN = (BatchState.RUNNING, BatchState.INTEGRATING)
@@ -44,8 +44,8 @@ def hindered(state: State, batch: Batch, job: Job, at: float) -> State:
 
 
 def withdrawn(state: State, event: ev.Event) -> State:
-    """After an event: a stop that is due and has lost its reason is not due any more, such as when the agent that was
-    refused a login has published all the same."""
+    """After an event: drop a stop that is due but has lost its reason, for example because the agent whose login was
+    refused has published after all."""
     batch = state.batches.get(event.batch) if isinstance(event, ev.BatchEvent) else None
     if batch is None or ("stop", batch.id) not in state.agenda.times or _reason(batch) is not None:
         return state
@@ -100,7 +100,7 @@ def wrapped_up(state: State, batch: Batch, at: float) -> State:
 
 
 def overtaken(state: State, batch: Batch) -> State:
-    """All its jobs are over: a base that is broken keeps nobody from integrating them."""
+    """All its jobs are over: a broken base does not prevent their integration."""
     return state if _has_spent(batch) else state.drop(("stop", batch.id))
 
 

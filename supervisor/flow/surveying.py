@@ -1,14 +1,13 @@
-"""The survey of a batch's base: which files are run next, and what a base means that is broken.
+"""The survey of a batch's base: which files are run next, and what follows from a broken base.
 
 Theory of operation. The files of the batch are run at its base in groups, in the order of the jobs, beside the
-agents. A group takes a verify slot, of this machine or of the remote pool that the
-claims will be verified in; claims that wait have the next one. The first group is one file, so that
-something is known early; the size of the others depends on how many files and slots there are, and on how long a file
-takes.
+agents. A group takes a verify slot, of this machine or of the remote pool in which the claims will be verified;
+waiting claims get the next slot. The first group is one file, so that something is known early; the size of the
+others depends on how many files and slots there are, and on how long a file takes.
 
-A base where everything fails for one reason stops its batch before more agents are paid: a setup that fails, or tests
-that all fail in the same words. When a person resumes the batch, the survey begins anew and stops it no more: either
-the cause is mended, or the person knows better.
+A base where everything fails for one reason stops its batch before more agents are paid for: the setup fails, or all
+tests fail with the same message. When a person resumes the batch, the survey starts again and does not stop the batch
+a second time: either the cause is fixed, or the person knows better.
 """
 
 import math
@@ -24,14 +23,14 @@ from supervisor.model.profile import Profile
 from supervisor.model.state import State
 from supervisor.model.survey import Survey, Surveyed
 
-#: by which a batch is stopped
+#: the reason of a batch that is stopped for a broken base
 STOPPED = "survey"
-#: a group has so many files at most, and as many as take so long
+#: the most files of a group, and the time that its files should take at most
 MOST_FILES, GROUP_SECONDS = 8, 60.0
-#: groups for each slot: many small ones share the slots evenly
+#: groups for each slot: many small groups use the slots evenly
 GROUPS_PER_SLOT = 4
-#: So many tests must have failed for one reason before it is the base's. A failed assertion says what one test
-#: expects, so several in the same words are less of a surprise.
+#: So many tests must fail for one reason before the base is taken for broken. A failed assertion says what one test
+#: expects, so several with the same message prove less.
 LEAST, LEAST_ASSERTIONS = 3, 10
 _ASSERTIONS = ("assert ", "AssertionError")
 
@@ -59,7 +58,7 @@ def next_group(state: State, now: float) -> ev.SurveyStarted | None:
 
 
 def unwanted(state: State) -> Iterator[tuple[str, int]]:
-    """Groups under way that nobody needs."""
+    """Groups under way that are no longer needed."""
     for batch in state.batches.values():
         if batch.survey.under_way and not _is_useful(batch):
             yield from ((batch.id, number) for number in batch.survey.under_way)
@@ -78,22 +77,22 @@ def _size(survey: Survey, slots: int) -> int:
     return max(1, min(MOST_FILES, share, int(GROUP_SECONDS / usual) if usual else MOST_FILES))
 
 
-# --- what a base means that is broken
+# --- what follows from a broken base
 
 
 def is_broken(batch: Batch) -> bool:
-    """Whether everything fails for one reason, and a person should know before more agents are paid."""
+    """Whether everything fails for one reason, and a person should know before more agents are paid for."""
     return batch.survey.round == 0 and bool(_reason(batch.survey)) and not _is_left_to_one(batch)
 
 
 def _is_left_to_one(batch: Batch) -> bool:
-    """Of all that fails in one place of shared code, one agent is paid."""
+    """Whether all failures are in shared code, where siblings are held and only one agent is paid for."""
     found = batch.survey.found
     return batch.profile.hold_siblings and 0 < found.shared == found.bad
 
 
 def why(batch: Batch) -> str:
-    """The sentence, with a sample."""
+    """The reason in one sentence, with a sample."""
     found = batch.survey.found
     return f"{_reason(batch.survey)}: {found.sample or found.problem}"
 
@@ -124,7 +123,7 @@ def on_ended(state: State, event: ev.SurveyEnded) -> State:
 
 
 def stopped_if_broken(state: State, batch: Batch, at: float) -> State:
-    """Make the stop due, if a job waits. A batch that is stopped for another reason is looked at when it resumes."""
+    """Make the stop due, if a job waits. A batch that is stopped for another reason is checked when it resumes."""
     is_due = is_broken(batch) and _is_useful(batch) and not batch.stop.reason and batch.next_queued is not None
     return state.put(("stop", batch.id), at) if is_due else state
 
@@ -143,7 +142,7 @@ def all_due_again(state: State) -> State:
 
 
 def lost(files: tuple[str, ...]) -> Surveyed:
-    """What files came to whose run came to nothing, by no fault of theirs: a claim runs them again."""
+    """The result of files whose run failed through no fault of theirs: a claim runs them again."""
     return Surveyed(unrun=len(files))
 
 

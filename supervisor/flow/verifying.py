@@ -1,14 +1,14 @@
-"""Which claims are verified next, and together with which others.
+"""Which claims are verified next, and in which groups.
 
 Theory of operation. A claim waits until a slot is free; slots for verification are not those of agents. Batches of
 higher priority go first, then the batch with the fewest groups under way, then the oldest.
 
 Each remote pool has slots of its own. By default a claim is verified where its work was made: what was written in a
-remote pool is not executed on this machine unless the profile says so. A pool that is away holds up no other.
+remote pool is not executed on this machine unless the profile says so. A pool that is away does not delay the others.
 
-Claims that wait go together: one group, one slot. The judge settles what it can from common runs and puts the rest
-back, each with the size of the largest group that it may still be in, and with the jobs that may not be in it. A
-claim that is put back as a suspect goes alone, which settles everything.
+Waiting claims are verified in groups; each group takes one slot. The judge settles what it can from common runs and
+puts the other claims back, each with the size of the largest group that it may still be in, and with the jobs that
+may not be in that group. A claim that is put back as a suspect is verified alone, which always settles it.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
-#: a group is not made smaller than this for the sake of slots that are free
+#: free slots do not make a group smaller than this
 FEWEST_SHARED = 6
 
 
@@ -47,13 +47,13 @@ def _may_share(batch: Batch, job: Job) -> bool:
 
 
 def put_back(state: State, key: AttemptKey, most: int, meets: Collection[int]) -> State:
-    """A group did not settle the claim. The group was too large, unless it is known who may not be in it."""
+    """A group did not settle the claim. The group was too large, unless it is known which jobs may not be in it."""
     left = state.verifying.left(key, is_red=most > 1 and not meets)
     return wanted(replace(state, verifying=left.with_apart(key, meets) if meets else left), key, most)
 
 
 def let_go(state: State, key: AttemptKey, at: float) -> State:
-    """The job was cancelled. If nobody else is in its group, the group is given up."""
+    """The job was cancelled. If no other job is left in its group, the group is given up."""
     if (first := state.verifying.group_of.get(key)) is not None and state.verifying.groups[first].left == {key}:
         return state.put(("abandon", *first), at)
     return replace(state, verifying=state.verifying.left(key))
@@ -75,8 +75,8 @@ def all_wait_again(state: State) -> State:
 
 
 def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
-    """The claims to verify now, in one slot of this pool ("": of this machine); none if no slot is free or no claim
-    waits."""
+    """A pool ("": this machine), and the claims to verify now in one of its slots; no claims if no slot is free or no
+    claim waits."""
     waiting: defaultdict[tuple[str, str, str], list[AttemptKey]] = defaultdict(list)
     for key in state.verifying.waiting:
         job = state.batches[key.batch].job(key.job)
@@ -93,12 +93,12 @@ def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
 
 
 def _borrowed(job: Job) -> str:
-    """The work of a sibling that its test is run with: who borrows the same goes together."""
+    """The work of a sibling that its test is run with. Jobs that borrow the same work share a group."""
     return job.borrowed.head if job.is_on_trial and job.borrowed is not None else ""
 
 
 def court_of(state: State, key: AttemptKey) -> str:
-    """Where this claim is verified: borrowed work is executed where any other of its pool is."""
+    """Where this claim is verified. Borrowed work is executed where all other work of its pool is."""
     batch = state.batches[key.batch]
     job = batch.job(key.job)
     made_in = job.borrowed.pool if job.is_on_trial and job.borrowed is not None else job.pool
@@ -106,7 +106,7 @@ def court_of(state: State, key: AttemptKey) -> str:
 
 
 def busy_of(state: State, pool: str = "") -> int:
-    """The slots that are taken there: by groups of claims, and by groups of files that are run at their base."""
+    """The slots in use in a pool: by groups of claims, and by groups of files that are run at their base."""
     surveys = (batch for batch in state.batches.values() if batch.survey.under_way)
     files = sum(len(batch.survey.under_way) for batch in surveys if home_of(state.pools, batch.profile) == pool)
     return state.verifying.busy(pool) + files
@@ -118,17 +118,18 @@ def home_of(pools: Mapping[str, Pool], profile: Profile) -> str:
 
 
 def place_of(pools: Mapping[str, Pool], profile: Profile, made_in: str) -> str:
-    """The remote pool in which what was made in a pool is verified; "": this machine."""
+    """The remote pool that verifies work made in the pool `made_in`; "": this machine."""
     wanted = profile.verify_pools
     name = made_in if not wanted or made_in in wanted else wanted[0]
     pool = pools.get(name)
-    # One that is not known any more is not taken for this machine.
+    # A pool that is no longer known does not count as this machine.
     is_here = not name or (pool.provider == "local" if pool is not None else name == "local")
     return "" if is_here else name
 
 
 def slots_of(state: State, pool: str = "") -> int:
-    """When no job waits for an agent, slots of agents on this machine fall idle and verify: as many again at most."""
+    """The verify slots. While no job waits for an agent, idle agent slots of this machine verify too: at most as many
+    again."""
     if pool:
         return state.pools[pool].verifies_at_once if pool in state.pools else 1
     slots = state.verifying.slots
@@ -139,8 +140,8 @@ def slots_of(state: State, pool: str = "") -> int:
 
 
 def _group(state: State, batch: Batch, keys: Sequence[AttemptKey], free: int) -> Sequence[AttemptKey]:
-    """The first that waits, and those after it that may be in as large a group, and in one with those before. The
-    slots that are free share them, as long as each group is large enough to save much."""
+    """The first claim, and later ones that may be in so large a group, and in one with those before them. The free
+    slots share the claims, as long as each group is large enough to save much."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]

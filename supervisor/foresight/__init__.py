@@ -1,1 +1,1 @@
-"""What a batch would come to, before it is submitted: pure questions to what earlier batches showed."""
+"""Forecasts for a batch before it is submitted: pure functions of what earlier batches showed."""

@@ -1,5 +1,7 @@
-"""How often the selector was wrong: of the tests that it would have skipped and that ran all the same, those that
-failed at their base."""
+"""How often the selector was wrong: audited tests that failed at their base.
+
+An audited test ran although the selector would have skipped it.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    #: tests that ran to find out, and of which it is known now
+    #: audited tests with a known result
     run: int = 0
     #: those that should not have been skipped
     missed: tuple[str, ...] = ()

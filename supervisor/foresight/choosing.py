@@ -7,10 +7,10 @@ from hashlib import sha256
 
 from supervisor.foresight.past import Before
 
-#: of tests that a selector skips, this share is run all the same, and one at least
+#: the share of the tests that a selector skips which is run all the same, at least one
 AUDITED_SHARE = 0.05
 
-#: why a test may stay out; "": it goes
+#: why a test is skipped; "": it is not
 type Reason = Callable[[str], str]
 
 
@@ -24,9 +24,9 @@ class Skipped:
 class Chosen:
     tests: tuple[str, ...]
     skipped: tuple[Skipped, ...] = ()
-    #: of `tests`, those that are run only to find out whether the selector was right
+    #: those of `tests` that are run only to find out whether the selector was right
     audited: frozenset[str] = frozenset()
-    #: why a test goes although it might have stayed out, where a selector had to find out
+    #: why a test is chosen although it might have been skipped, if a selector had to find out
     because: Mapping[str, str] | None = None
 
     def without(self, reason: Reason) -> "Chosen":
@@ -46,7 +46,7 @@ def only_failed(last: Mapping[str, Before]) -> Reason:
 
 
 def sampled(tests: Sequence[str], most: int, seed: str) -> Reason:
-    """By chance, and the same ones for the same seed, whatever else is collected."""
+    """Skip all but a random sample. The same seed draws the same tests, whatever else is collected."""
     taken = set(_drawn(tests, most, seed))
     return lambda test: "" if test in taken else f"it is not in the sample of {most} (seed {seed})"
 
@@ -57,7 +57,7 @@ def limited(tests: Sequence[str], most: int) -> Reason:
 
 
 def audited(chosen: Chosen, skipped: Iterable[Skipped], seed: str, share: float = AUDITED_SHARE) -> Chosen:
-    """Take a share of what a selector skipped back in."""
+    """Take back a share of the tests that a selector skipped."""
     tests = [each.test for each in skipped]
     most = max(1, math.ceil(share * len(tests))) if tests and share else 0
     taken = frozenset(_drawn(tests, most, f"audit {seed}"))
@@ -67,7 +67,7 @@ def audited(chosen: Chosen, skipped: Iterable[Skipped], seed: str, share: float 
 
 
 def in_order(chosen: Chosen, tests: Sequence[str]) -> Chosen:
-    """As they were collected."""
+    """Sort the tests as they were collected."""
     place = {test: number for number, test in enumerate(tests)}
     return replace(
         chosen,

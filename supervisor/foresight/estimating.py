@@ -1,7 +1,7 @@
 """What a batch would cost and how long it would take, drawn again and again from what earlier jobs took.
 
 Each draw gives every test the tokens and the time of one of its own earlier jobs, or else of any job of the
-repository, and lets them pass the slots, the verify slots and the integration. The spread is that of the draws.
+repository, and simulates the slots, the verify slots and the integration. The spread is that of the draws.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +12,11 @@ from supervisor.foresight.past import Before
 from supervisor.model.price import MICRO, Price, cost
 
 DRAWS, MOST_STEPS, FEWEST_DRAWS = 100, 200_000, 10
-#: of one test, its last jobs
+#: the most jobs of one test that are used: its last ones
 MOST_OWN = 5
-#: below this it is a guess
+#: with fewer samples, the estimate is a guess
 FEW_SAMPLES = 5
-#: more slots are not advised if they make it faster by less than this
+#: more slots are not advised if they make the batch faster by less than this factor
 WORTH = 1.1
 
 
@@ -31,7 +31,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A cap of a batch, or of an account in some time: tokens, or micro-dollars."""
+    """A cap of a batch, or of an account for a period: tokens, or micro-dollars."""
 
     name: str
     cap: int
@@ -57,7 +57,7 @@ class Means:
     verify_slots: int = 1
     #: what may be spent
     budgets: tuple[Budget, ...] = ()
-    #: of what is paid for with money; (): a subscription, or nothing
+    #: the prices, if the account pays with money; (): a subscription, or no account
     prices: tuple[Price, ...] = ()
     #: the length of its window; 0: it has none
     window_seconds: float = 0
@@ -65,7 +65,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """What earlier batches took beside their agents' work."""
+    """The time that earlier batches took in addition to their agents' work."""
 
     #: in a verify slot, for each claim
     verify_seconds: tuple[float, ...] = ()
@@ -77,14 +77,14 @@ class Estimate:
     tokens: Spread
     seconds: Spread
     slots: int
-    #: with these, more would not make it much faster
+    #: with more slots than these, it would not be much faster
     advised_slots: int
     advised_seconds: float
     #: micro-dollars; None: no money is paid
     money: Spread | None
     #: how often such a batch fits into each budget
     fits: tuple[Fit, ...]
-    #: earlier jobs that it is drawn from, and their batches
+    #: the number of earlier jobs that it is drawn from, and of their batches
     samples: int
     batches: int
     #: tests that have been worked on before
@@ -95,7 +95,7 @@ class Estimate:
 
 @dataclass(slots=True)
 class _Chance:
-    """The same draws for the same question. A linear congruential generator: nothing here is secret."""
+    """A linear congruential generator: the same question gets the same draws, and nothing here is secret."""
 
     state: int = 1
 
@@ -116,7 +116,7 @@ class _Samples:
 def estimate(
     tests: Sequence[str], past: Sequence[Before], means: Means, overheads: Overheads, profile: str
 ) -> Estimate | None:
-    """`past` is newest first. None: nothing was ever worked on, or there is nothing to do."""
+    """`past` is newest first. None: there are no earlier jobs, or there is nothing to do."""
     samples = _sampled(past, profile)
     if not tests or not samples.every or not means.slots:
         return None
@@ -153,7 +153,7 @@ def _fits(budgets: Sequence[Budget], tokens: Spread, money: Spread | None) -> It
 
 
 def _sampled(past: Sequence[Before], profile: str) -> _Samples:
-    """Jobs of the same profile, if there are any: another one may have another agent."""
+    """Jobs of the same profile, if there are any: another profile may have another agent."""
     whole = [each for each in past if each.seconds is not None and each.outcome not in ("", "cancelled")]
     alike = [each for each in whole if each.profile == profile] or whole
     samples = _Samples(alike)

@@ -1,8 +1,8 @@
 """The functions of a Python file, each with a hash of what it does: comments and format don't count.
 
-Code outside of functions, classes included, is a function of its own, named "". It has what an import executes: also
-which functions there are, and their decorators and docstrings, but neither their bodies nor constant defaults, which
-belong to the functions. A function within another one counts as one, and its head belongs to the outer one.
+Code outside of functions, classes included, is a function of its own, named "". It has what an import executes. That
+includes the names, decorators and docstrings of functions, but neither their bodies nor constant defaults, which
+belong to the functions. A nested function is a function of its own; its head belongs to the outer one.
 """
 
 import ast
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 MODULE = ""
-#: larger files are one function
+#: a larger file counts as one function
 MOST_BYTES = 1_000_000
 
 type Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -46,7 +46,7 @@ def digest(data: bytes) -> str:
 
 
 def read(data: bytes) -> Code:
-    """What can't be parsed is one function as it stands."""
+    """A file that can't be parsed is one function, hashed as it stands."""
     try:
         if len(data) > MOST_BYTES:
             raise ValueError
@@ -58,7 +58,7 @@ def read(data: bytes) -> Code:
 def _parts(tree: ast.Module) -> Iterator[Part]:
     names: dict[str, int] = {}
     for name, node in list(_functions(tree, "")):
-        # Of several with one name, such as those of a property, each is one.
+        # Functions that share a name, such as those of a property, are told apart by a number.
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}#{names[name]}"
         yield Part(own, node.body[0].lineno, node.end_lineno or node.lineno, _digest(_whole(node)))

@@ -1,4 +1,4 @@
-"""What earlier batches of a repository showed of each test, from the rows that are kept of them."""
+"""What earlier batches of a repository showed about each test, read from the rows that are kept of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _UNMERGED = frozenset({"conflict", "rejected", "rescued"})
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What became of one test in one batch."""
+    """The result of one test in one batch."""
 
     batch: str
     #: the number of its job, and of its attempts
@@ -73,7 +73,7 @@ def _seconds(begun: str | None, ended: str | None) -> float | None:
 
 
 def last(past: Iterable[Before]) -> dict[str, Before]:
-    """What was last known of each test; `past` is newest first. A job that is not over says nothing."""
+    """The last result of each test; `past` is newest first. A job that is not over does not count."""
     found: dict[str, Before] = {}
     for each in past:
         if each.outcome:
@@ -82,7 +82,7 @@ def last(past: Iterable[Before]) -> dict[str, Before]:
 
 
 def last_well(past: Iterable[Before]) -> dict[str, Before]:
-    """When each test was last left clean, improved or fixed. Whether its work was merged is for the code to say."""
+    """The last job that left each test clean, improved or fixed. The code shows whether its work was merged."""
     found: dict[str, Before] = {}
     for each in past:
         if each.outcome in _WELL:

@@ -1,6 +1,6 @@
-"""What a test reached when it was last run for us, and whether any of that is another one now.
+"""What a test reached when it was last run for us, and whether any of that has changed.
 
-What is not known counts as changed: a program that could not be watched, a file that was not there.
+The unknown counts as changed: a program that could not be watched, a file that was not there.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -12,7 +12,7 @@ from typing import Protocol
 from supervisor.foresight.functions import MODULE
 from supervisor.foresight.functions import digest as digest_of
 
-#: no function or file of this name was there
+#: the digest of a function or file that does not exist
 ABSENT = ""
 
 #: files that decide how tests are run, or what is installed; they matter at the root and above the test
@@ -34,7 +34,7 @@ SETTINGS = (
 
 
 class Code(Protocol):
-    """A commit, as far as it is asked for."""
+    """A commit, as far as this module needs it."""
 
     def functions(self, path: str) -> Mapping[str, str]:
         """The digests of a Python file's functions; none: there is no such file."""
@@ -45,7 +45,7 @@ class Code(Protocol):
         ...
 
     def look(self, path: str) -> str:
-        """What is seen of a path without opening it: what is there, and how large; ABSENT: nothing is."""
+        """What a path shows without being opened: the kind and size of what is there; ABSENT: nothing is there."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class Code(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """By one test, in one run."""
+    """What one test reached in one run."""
 
     test: str
     #: digests of functions, by file and qualified name
@@ -69,20 +69,20 @@ class Reached:
     files: Mapping[str, str] = field(default_factory=dict)
     #: digests of the names in folders that were listed
     listed: Mapping[str, str] = field(default_factory=dict)
-    #: what was seen of files and folders that were looked for, and not read
+    #: what was seen of files and folders that were looked for but not read
     asked: Mapping[str, str] = field(default_factory=dict)
     #: modules that were looked for
     imported: tuple[str, ...] = ()
     #: by tutorial, the digests of the blocks that the test cites
     blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: why not all that it did was seen; "": it was
+    #: why not everything that it did was seen; "": everything was
     unknown: str = ""
 
 
 def changed(reached: Reached, now: Code, then: Code | None = None) -> str:
-    """What is another one in `now` than when the test was run, or than in `then`; "": nothing that it reached.
+    """What the test reached that has changed since it was run, in `now` or in `then`; "": nothing.
 
-    With `then`, what was reached must be as it was run, or else nobody knows what is reached now."""
+    With `then`, what was reached must be there as it was run; otherwise it is not known what is reached now."""
     if reached.unknown:
         return f"what it reaches is not known: {reached.unknown}"
     if found := _differing(reached, now):
@@ -111,7 +111,7 @@ def _differing(reached: Reached, now: Code) -> str:
 
 
 def _new(reached: Reached, now: Code) -> str:
-    """A file that was not there, and would have been used."""
+    """A file that was not there when the test was run, and would have been used."""
     for folder, digest in reached.listed.items():
         if listing(folder, now.names) != digest:
             return f"what is in {folder or 'the root'}"
@@ -127,7 +127,7 @@ def _new(reached: Reached, now: Code) -> str:
 
 
 def settings_of(test: str, names: Iterable[str]) -> list[str]:
-    """The files that decide how a test is run."""
+    """The files that decide how the test is run."""
     above = {str(folder) for folder in PurePosixPath(test.partition("::")[0]).parents}
     return [
         path

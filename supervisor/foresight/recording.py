@@ -1,7 +1,7 @@
-"""What the devices answered in a batch, and after how long: its journal without what the core decided.
+"""What the devices answered in a batch, and after how long: its journal without the decisions of the core.
 
-An event is recorded with the time of the turn that took it. That is the time of the first decision after it, if
-one follows at once: a device's clock is read a little earlier.
+An event is recorded with the time of the turn that applied it. That is the time of the first decision after it, if
+one follows at once: the device reads its clock a little earlier.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ type Key = tuple[int, int]
 #: a decision that follows so soon belongs to the same turn
 SAME_TURN_SECONDS = 0.25
 
-#: what an effect begins with, and what answers it
+#: the event that begins an effect, and the events that answer it
 ANSWERS: Mapping[type[ev.Event], tuple[type[ev.Event], ...]] = {
     ev.LaunchStarted: (ev.LaunchSucceeded, ev.LaunchFailed, ev.LaunchInterrupted),
     ev.CollectStarted: (ev.WorkCollected, ev.WorkRescued, ev.PublicationRefused, ev.CollectFailed),
@@ -99,17 +99,17 @@ class Recording:
     agents: dict[Key, Agent] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     surveyed: dict[tuple[str, ...], FilesRun] = field(default_factory=dict)
-    #: of integrations, in order
+    #: the answers of integrations, in order
     integrations: list[Answer] = field(default_factory=list)
     partials: list[Answer] = field(default_factory=list)
-    #: since it was submitted
+    #: what people asked since it was submitted
     asked: list[Answer] = field(default_factory=list)
     launches: list[ev.LaunchStarted] = field(default_factory=list)
     finished_at: float | None = None
 
 
 def record(events: Sequence[ev.Event]) -> Recording | None:
-    """The events of one batch in order, and those of the daemon meanwhile. None: it was never submitted."""
+    """Record a batch from its events in order, and those of the daemon meanwhile. None: it was never submitted."""
     submitted = next((event for event in events if isinstance(event, ev.BatchSubmitted)), None)
     if submitted is None:
         return None
@@ -147,7 +147,7 @@ class _Reader:
     #: by the first claim of each group: when it began, its claims, and their results
     verifying: dict[Key, tuple[float, set[Key], dict[Key, ev.Event]]] = field(default_factory=dict)
     group_of: dict[Key, Key] = field(default_factory=dict)
-    #: by the number of each group of files
+    #: by the number of each group of files: when it began, and its files
     surveying: dict[int, tuple[float, tuple[str, ...]]] = field(default_factory=dict)
 
     def take(self, found: Recording, place: int, at: float, event: ev.Event) -> None:

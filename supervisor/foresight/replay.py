@@ -1,5 +1,4 @@
-"""A past batch once more, on a clock that steps from one event to the next: what other slots or another budget would
-have made of it.
+"""Replay a past batch with other slots or another budget, on a clock that steps from one event to the next.
 
 The core decides as it does in the daemon, by the same `plan` and `apply`. The devices are played from a recording:
 each answer takes as long as it took. A group of claims that was verified takes as long as it took then; another
@@ -24,9 +23,9 @@ from supervisor.model.batch import Batch
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
-#: what happens so close together is one turn
+#: events this close together are one turn
 TICK_SECONDS = 1e-4
-#: a batch that is not over by then never is
+#: a batch that is not over after so many turns never ends
 MOST_TURNS = 1_000_000
 #: fields that are times, and move with their event
 _TIMES = ("retry_at", "since")
@@ -34,7 +33,7 @@ _TIMES = ("retry_at", "since")
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What is to be otherwise; None: as it was."""
+    """The settings to change; None: as it was."""
 
     slots: Mapping[str, int] = field(default_factory=dict)
     verify_slots: int | None = None
@@ -60,7 +59,7 @@ class Replayed:
     batch: Batch
     #: the most agents at a time
     most_agents: int
-    #: attempts that were never made, and took what another one took
+    #: the number of attempts that were never made, and took what another one took
     guessed: int
     #: what would have been journalled
     events: tuple[ev.Event, ...]
@@ -69,13 +68,13 @@ class Replayed:
 def replay(
     recording: Recording, pools: ev.PoolsConfigured, other: Other, accounts: Sequence[ev.Event] = ()
 ) -> Replayed:
-    """`pools`: as they were configured when the batch was submitted; `accounts`: how they were, and their levels."""
+    """`pools` and `accounts` are as configured when the batch was submitted; `accounts` includes their levels."""
     stage = _Stage(recording, _configured(pools, other))
     submitted = recording.submitted
     for event in accounts:
         stage.hear(event)
     stage.hear(replace(submitted, profile=_profile(submitted.profile, other, pools)))
-    for event in accounts:  # of an account that is known by the batch alone
+    for event in accounts:  # again, for an account that is known only from the batch
         stage.hear(event)
     for asked in recording.asked:
         stage.later(submitted.at + asked.seconds, asked, asked.event)
@@ -91,7 +90,7 @@ def _configured(pools: ev.PoolsConfigured, other: Other) -> ev.PoolsConfigured:
 
 
 def _profile(profile: Profile, other: Other, pools: ev.PoolsConfigured) -> Profile:
-    """A profile's own limit of slots is no limit on what was asked for."""
+    """The batch's profile with the changes. Its own limit of slots does not limit the slots that were asked for."""
     changes: dict[str, Any] = {}
     if other.slots and profile.slots:
         slots = {spec.name: spec.slots for spec in pools.pools} | dict(other.slots)
@@ -139,7 +138,7 @@ class _Stage:
     # --- turns
 
     def turn(self) -> bool:
-        """The next moment at which something happens. False: nothing does any more."""
+        """Step to the next time at which something happens. False: nothing happens any more."""
         due = [at for at in (next_at(self.state), self._waiting[0][0] if self._waiting else None) if at is not None]
         if self.turns and not due:
             return False
@@ -154,7 +153,7 @@ class _Stage:
         return True
 
     def hear(self, event: ev.Event) -> None:
-        """What this state does not allow did not happen."""
+        """Apply an event, unless this state does not allow it: then it did not happen."""
         event = _moved(event, self.now)
         try:
             self.state = apply(self.state, event)
@@ -222,7 +221,7 @@ class _Stage:
             self.later(self.now + seconds, Answer(seconds, verdict), verdict)
 
     def _verdict(self, key: Key) -> ev.Event:
-        """The one that it had in the end; else as its agent's claim says."""
+        """The final verdict that the claim had; otherwise one that agrees with the claim."""
         for group in reversed(self.recording.groups):
             if isinstance(found := group.results.get(key), ev.WorkVerified):
                 return found
@@ -230,7 +229,7 @@ class _Stage:
         return ev.WorkVerified(self.now, self.batch, *key, outcome=claim)
 
     def _survey(self, effect: eff.RunAtBase) -> None:
-        """Other files than then take as long as so many took, and come to nothing worth stopping for."""
+        """Other files than then take as long as so many files took, and give no reason to stop."""
         if (known := self.recording.surveyed.get(effect.files)) is not None:
             answer = Answer(known.seconds, replace(known.ended, number=effect.number), known.place)
         else:
@@ -253,7 +252,7 @@ class _Stage:
         self.later(self.now + answer.seconds, answer, replace(answer.event, number=effect.number))  # type: ignore[call-arg]
 
     def _empty_integration(self) -> Answer:
-        """It was never reached."""
+        """For a batch that was never integrated."""
         ledger = batches.unmerged(self.state.batches[self.batch])
         return Answer(0.0, ev.IntegrationEnded(self.now, self.batch, 1, ledger=ledger))
 
@@ -266,14 +265,14 @@ def _usual(agents: Iterable[Agent], kind: type[ev.Event]) -> Sequence[Answer]:
 
 
 def _of(event: ev.Event, key: Key) -> ev.Event:
-    """The same of another attempt."""
+    """The same event for another attempt."""
     if isinstance(event, ev.AttemptEvent) and (event.job, event.attempt) != key:
         return replace(event, job=key[0], attempt=key[1])
     return event
 
 
 def _moved(event: ev.Event, at: float) -> ev.Event:
-    """The same at another time."""
+    """The same event at another time."""
     named = {each.name for each in fields(event)} & set(_TIMES)
     times = {name: value + at - event.at for name in named if (value := getattr(event, name))}
     return replace(event, at=at, **times)

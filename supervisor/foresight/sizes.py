@@ -1,4 +1,4 @@
-"""How long something takes by its size: a part that is always there, and a part for each."""
+"""How long something takes by its size: a fixed part, and a part for each item."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +22,6 @@ def fitted(points: Sequence[tuple[int, float]]) -> Line:
     spread = sum((n - size) ** 2 for n, _ in points)
     slope = sum((n - size) * (s - seconds) for n, s in points) / spread if spread else 0.0
     if slope < 0 or seconds - slope * size < 0:
-        # All of one size, or too uneven: what one takes on average, half of it always there.
+        # The points allow no line without a negative part: take the mean time, or the mean time for each item.
         return Line(seconds, 0.0) if slope < 0 else Line(0.0, seconds / size)
     return Line(seconds - slope * size, slope)

@@ -1,4 +1,4 @@
-"""The provider of an account: where it is, with which key, and which headers pass to it and back."""
+"""The provider of an account: its URL, its key, and the headers that are passed to it and back."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from supervisor.gate.openai import OpenAI
 
 APIS: Mapping[str, Api] = {"anthropic": Anthropic(), "openai": OpenAI()}
 
-#: of a request: what belongs to a connection, what identifies the agent, and what the account decides
+#: request headers not passed on: those of the connection, those that identify the agent, those the account sets
 _DROPPED = frozenset(
     {
         *("host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect"),
@@ -24,7 +24,7 @@ _DROPPED = frozenset(
     }
 )
 _DROPPED_STARTS = ("x-forwarded-", "proxy-", "cf-", "sec-")
-#: of an answer
+#: response headers that are passed on
 _KEPT = frozenset(
     {
         "content-type",
@@ -42,17 +42,17 @@ _KEY = re.compile(r"[!-~]{8,4096}")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What limits and budgets belong to, with the key of its own."""
+    """The owner of limits and budgets, with its key."""
 
     name: str
     api: str
-    #: without the version of the API, such as https://api.anthropic.com
+    #: without the API's version, such as https://api.anthropic.com
     url: str
     #: where its key is: `credential:NAME`, `file:/path` or `env:NAME`
     key: str
 
     def secret(self) -> str:
-        """Read anew each time, so a key can be replaced while the gate runs. Raises Misconfigured."""
+        """The key, read again on each call, so that it can be replaced while the gate runs. Raises Misconfigured."""
         where, _, name = self.key.partition(":")
         found = os.environ.get(name, "") if where == "env" else self._from_file(where, name)
         key = found.strip()
@@ -75,7 +75,7 @@ class Account:
 
 
 def sent_headers(headers: Iterable[tuple[bytes, bytes]], api: Api, secret: str) -> list[tuple[str, str]]:
-    """An answer comes as it is, not compressed, so that what it says of usage can be read on its way."""
+    """The headers to send. They ask for an uncompressed response, so that its usage can be read as it passes."""
     kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
     named = {
         word.strip().lower() for name, value in kept if name.lower() == "connection" for word in value.split(",")
@@ -96,7 +96,7 @@ def told_headers(headers: httpx.Headers) -> Iterator[tuple[bytes, bytes]]:
 
 
 def without(secret: str, body: bytes) -> bytes:
-    """A provider may repeat the key that it refuses, or how it begins or ends."""
+    """The body with the key masked: a provider may repeat a refused key, or its beginning or end."""
     for part in (secret, secret[:16], secret[-12:]):
         body = body.replace(part.encode(), b"...")
     return body

@@ -1,11 +1,11 @@
-"""Admits a request only if the most that it can cost fits under every cap.
+"""Admits a request only if its maximum cost fits under every cap.
 
-A cap holds for a pot: what several attempts spend together, such as those of a batch, or of an account today. What is
-spent, what is reserved for requests under way and what this request can cost come to no more than the cap; so not one
-request goes beyond it.
-As a reservation is the most that a request could cost, it is several times what it does cost. Where only reservations
-are in the way, the request waits until one of them is settled; where what is spent leaves no room, it is refused. So
-as a pot gets empty, fewer requests of it go on at the same time, and at the end one by one.
+A cap limits a pot: what several attempts spend together, such as those of a batch, or of an account today. The amount
+spent, the amount reserved for requests under way and the maximum cost of this request may not exceed the cap in sum;
+so no request goes beyond it.
+A reservation is the maximum cost of a request, which is several times its actual cost. If only reservations leave no
+room, the request waits until one of them is settled; if the amount spent leaves no room, it is refused. So as a pot
+runs out, fewer of its requests run at the same time, and in the end one at a time.
 A request that finds no room in today's pot waits for tomorrow's, if that is soon.
 """
 
@@ -25,22 +25,22 @@ from supervisor.gate.keys import Keys, Pass
 from supervisor.gate.refusals import NO_ROOM, Refused
 from supervisor.gate.tokens import NONE, Tokens
 
-#: a cap that was raised meanwhile is seen after so long
+#: a waiting request notices a raised cap within this time
 LOOK_SECONDS = 1.0
 
 
 class Reservation:
-    """For one request, until it is known what it took."""
+    """The reservation of one request, until its usage is known."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
         self._took = NONE
-        #: what it may have taken besides
+        #: tokens that it may have taken in addition
         self._unknown = 0
         self._requests = 0
 
     def is_sent(self) -> None:
-        """From now on it may cost all that is reserved."""
+        """The request is sent: from now on it may cost all that is reserved."""
         self._took, self._unknown, self._requests = NONE, self._asked.most, 1
 
     def cost_nothing(self) -> None:
@@ -48,7 +48,7 @@ class Reservation:
         self._took, self._unknown, self._requests = NONE, 0, 0
 
     def took(self, meter: Meter) -> None:
-        """An answer that broke off may have been longer than what came."""
+        """Record the usage. A response that broke off may have been longer than the part that arrived."""
         rest = max(0, self._asked.writes - meter.tokens.output) if meter.has_read else self._asked.most
         self._took, self._unknown, self._requests = meter.tokens, 0 if meter.is_complete else rest, 1
 
@@ -59,9 +59,9 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """For room."""
+    """A request has to wait for room."""
 
-    #: "room": for requests under way; "cap": for a cap's next day or week
+    #: "room": until requests under way are settled; "cap": for a cap's next day or week
     why: str
     until: float | None = None
 
@@ -74,8 +74,8 @@ class Admission:
         self._settled = Event()
 
     def look(self, owner: Pass, asked: Asked, deadline: float) -> tuple[Claim, ...] | Wait:
-        """What it claims, if there is room for all of it. Raises Refused if there is none before the deadline, even
-        when all requests under way are settled."""
+        """The request's claims, if there is room for all of them. Raises Refused if there will be no room before the
+        deadline, even when all requests under way are settled."""
         waits: Wait | None = None
         claims = tuple(self._claims(owner, asked, time.time()))
         for claim in claims:
@@ -100,13 +100,13 @@ class Admission:
                 yield Claim(allowance.pot, most, allowance.most, allowance.name, price, allowance.until)
 
     async def settled(self) -> None:
-        """Until it may be different."""
+        """Wait until another look may find more room."""
         with move_on_after(LOOK_SECONDS):
             await self._settled.wait()
 
     @contextmanager
     def reserved(self, owner: Pass, account: str, asked: Asked, claims: Iterable[Claim]) -> Iterator[Reservation]:
-        """For one that need not wait. What it came to is written down when it is left, whatever happens inside."""
+        """Reserve for an admitted request. Leaving the block records the actual cost, whatever happened inside."""
         most = {claim.pot: claim.most for claim in claims}
         id_ = self._counts.reserve(owner, account, asked.model, asked.most, most)
         self._reserved.update(most)
@@ -124,7 +124,7 @@ class Admission:
 
 
 def _no_room(claim: Claim, spent: int) -> Refused:
-    """What has no end is a bill that is not paid; what begins anew is a limit, and says when."""
+    """The refusal: 402 (unpaid) for a cap without an end; 429 for one that starts anew, and when it does."""
     taken = f"{claim.told(spent)} are spent, and it could take {claim.amount(claim.most)}"
     if not claim.until:
         return Refused(402, f"the budget of {claim.name} has no room for this request: {taken}; do not try again")

@@ -25,7 +25,7 @@ from supervisor.gate.refusals import ANTHROPIC, Refused
 from supervisor.gate.tokens import Tokens
 
 MESSAGES, COUNT = "/v1/messages", "/v1/messages/count_tokens"
-#: what is read from elsewhere: files and pages that the request names, and tools that the provider runs by itself
+#: input from elsewhere: files and pages that the request names, and tools that the provider runs itself
 ELSEWHERE = re.compile(
     rb'"type"\s*:\s*"(?:url|file|container_upload|(?:web_search|web_fetch|code_execution|tool_search|advisor)[a-z_]*\d+)"'
     rb'|"mcp_servers"\s*:'
@@ -42,7 +42,7 @@ def usage_of(usage: Json) -> Tokens:
 
 
 class Stream(StreamMeter):
-    """What was read is told at the start, what was written at the end; each number that comes later is the total."""
+    """Input usage comes at the start, output usage at the end; each later number is the total so far."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""What the gate has to know of a provider's API: which requests cost tokens, how many at most, how many they took.
+"""What the gate knows of a provider's API: which requests cost tokens, how many at most, how many they took.
 
-Pure. A body is judged and sent on in one form: its top-level fields are decoded and encoded again, so that there is
-no second reading of it, such as a field that is there twice.
+Pure. A body is judged and forwarded in the same form: its top-level fields are decoded and encoded again, so that the
+provider can't interpret it differently, such as by a duplicate field.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ import msgspec
 from supervisor.gate.refusals import Refused
 from supervisor.gate.tokens import NONE, Tokens
 
-#: a provider adds so much to a request by itself, such as its instructions for the use of tools
+#: how many tokens a provider may add to a request, such as its instructions for the use of tools
 ADDED_TOKENS = 4_096
-#: what a request can read that names what it reads instead of holding it: the largest context that is sold
+#: the maximum input of a request that refers to content instead of containing it: the largest context that is sold
 LARGEST_CONTEXT = 1_000_000
-#: what an answer can take when the request does not say: the longest answer that is sold
+#: the maximum output if the request sets no limit: the longest answer that is sold
 LONGEST_ANSWER = 128_000
-#: a number of tokens that is larger than this is no number of tokens
+#: a larger number can't be a number of tokens
 MOST_TOKENS = 10**9
 LONGEST_NAME = 100
 
@@ -35,7 +35,7 @@ class Asked:
 
     body: bytes
     model: str
-    #: the most that it can read, and that its answer can take
+    #: the maximum of its input tokens, and of its output tokens
     reads: int
     writes: int
     streams: bool
@@ -46,11 +46,11 @@ class Asked:
 
 
 class Meter(Protocol):
-    """Reads an answer as it passes."""
+    """Reads the usage from a response as it passes."""
 
-    #: what the provider has said so far
+    #: what the provider has reported so far
     tokens: Tokens
-    #: how much was read is known; and so is all of it
+    #: the input usage is known; the whole usage is known
     has_read: bool
     is_complete: bool
 
@@ -61,7 +61,7 @@ class Meter(Protocol):
 class Api(Protocol):
     name: Name
 
-    #: the header that has the key, and how
+    #: the name and the value of the header that has the key
     def key_header(self, key: str) -> tuple[str, str]: ...
 
     #: paths of requests that cost tokens, of those that do not, and of those that only ask
@@ -95,7 +95,7 @@ def value_of(fields: Fields, name: str) -> Any:
 
 
 def count_of(fields: Fields, name: str, default: int) -> int:
-    """A number of the request that bounds its cost: anything but a number is refused."""
+    """A number in the request that bounds its cost; anything but a number is refused."""
     value = value_of(fields, name)
     if value is None:
         return default
@@ -112,7 +112,7 @@ def model_of(fields: Fields) -> str:
 
 
 def told(value: object) -> int:
-    """A number of tokens in an answer; what is none counts as 0."""
+    """A number of tokens in a response; any other value counts as 0."""
     return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
 
 
@@ -120,12 +120,12 @@ def dict_of(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-#: of an answer that is kept until its end, or of one line of a stream
+#: maximum size of a response that is kept until its end, or of one line of a stream
 LONGEST_KEPT = 64 * 2**20
 
 
 class StreamMeter:
-    """Server-sent events: a line is looked at when the word for usage is in it."""
+    """Server-sent events: only lines that contain `"usage"` are parsed."""
 
     def __init__(self) -> None:
         self.tokens, self.has_read, self.is_complete = NONE, False, False
@@ -154,7 +154,7 @@ class StreamMeter:
 
 
 class WholeMeter:
-    """One JSON object, whose usage is read when all of it is there."""
+    """One JSON object, whose usage is read once it is complete."""
 
     def __init__(self) -> None:
         self.tokens, self.has_read, self.is_complete = NONE, False, False

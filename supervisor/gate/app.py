@@ -1,7 +1,7 @@
-"""What the gate answers to: which requests it passes on, and how it refuses the others.
+"""The gate's HTTP application: which requests it passes on, and how it refuses the others.
 
-Everything about a request is hostile. Its path is one of a few, byte for byte; its key says whose it is, and nothing
-else of it does; its body has to be there, within bounds, before anything is asked of a provider.
+Everything about a request is hostile. Its path must equal one of a few, byte for byte; only its key identifies its
+owner; its body must be complete, within bounds, before the provider gets anything.
 """
 
 import re
@@ -27,11 +27,11 @@ log = structlog.get_logger()
 
 BODY_BYTES, BODY_SECONDS = 32 * 2**20, 60.0
 _QUERY = re.compile(r"[A-Za-z0-9_.,=&-]{0,200}")
-#: headers of which a second one would have a second meaning
+#: headers that may occur only once, because a second one could be read differently
 _SINGLE = (b"host", b"content-length", b"transfer-encoding", b"content-type", b"authorization", b"x-api-key")
-#: only a browser sends these, for a page of somebody else's
+#: only browsers send these, on behalf of other people's pages
 _OF_BROWSERS = (b"origin", b"sec-fetch-site", b"referer")
-#: a probe of whether anybody is there
+#: for health probes
 _ROOT = "/"
 
 
@@ -81,7 +81,7 @@ class Gate:
             await _refuse(send, api, refused)
 
     def _problems(self) -> list[str]:
-        """Without where a key should be: anybody on this machine may ask."""
+        """Does not tell where a key should be, because anybody on this machine may ask."""
         found = []
         for account in self._accounts.values():
             try:
@@ -164,7 +164,7 @@ class Body:
         return found
 
     async def thrown_away(self) -> None:
-        """Who still sends does not hear the answer: what is on its way is taken first, within bounds."""
+        """Read the rest of the body, within bounds: a client that is still sending does not read the response."""
         size = 0
         try:
             with fail_after(1.0):
@@ -175,7 +175,7 @@ class Body:
 
 
 def _check_head(headers: list[tuple[bytes, bytes]]) -> None:
-    """What says twice where a request ends may mean another end to somebody else."""
+    """Refuse ambiguous framing: if two headers say where a request ends, the provider may pick the other one."""
     if sum(len(name) + len(value) + 4 for name, value in headers) > HEAD_BYTES:
         raise Refused(431, f"the head of the request is larger than {HEAD_BYTES} bytes")
     times = Counter(name for name, _ in headers)
@@ -200,7 +200,7 @@ def _check_method(request: Request) -> None:
 
 
 def _api_of(request: Request) -> Api:
-    """By its path; where two have the same, by what only one of them sends."""
+    """The API, by the path; if two have the same path, by a header that only one of them uses."""
     found = [api for api in APIS.values() if request.path in api.costs | api.free | api.asks]
     if len(found) > 1:
         return APIS["anthropic" if request.header(b"anthropic-version") else "openai"]
@@ -208,7 +208,7 @@ def _api_of(request: Request) -> Api:
 
 
 def _key_of(request: Request) -> str:
-    """Some agents send it in both ways."""
+    """The key; some agents send the same key in both headers."""
     scheme, _, token = request.header(b"authorization").partition(b" ")
     said = {request.header(b"x-api-key"), token.strip() if scheme.lower() == b"bearer" else b""} - {b""}
     if len(said) != 1:
@@ -217,7 +217,7 @@ def _key_of(request: Request) -> str:
 
 
 async def _refuse(send: Send, api: Api, refused: Refused) -> None:
-    """And read nothing more from it: where the request ends may be what was wrong with it."""
+    """Refuse, and close the connection: the fault may be in where the request ends."""
     log.debug("refused", status=refused.status, why=refused.message)
     headers = (*refused.headers, (b"connection", b"close"))
     await _answer(send, refused.status, api.error(refused.status, refused.message), headers)

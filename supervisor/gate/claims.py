@@ -1,9 +1,9 @@
-"""What a request could take of each cap that holds for it: in tokens, or in money. Pure.
+"""What a request could take of each cap that applies to it: in tokens, or in money. Pure.
 
-A key names purses: its batch, its account. What is spent is counted in pots. A purse is a pot of its own, whose cap
-has no end. An allowance is a further cap of a purse for some time, such as the dollars of this account for today; it
-has a pot of its own, which allowances of other purses may share. So a new day begins with an empty pot, also while no
-daemon is there: it has written down the next days' allowances as well.
+A key names purses: its batch, its account. Spending is counted in pots. A purse is a pot of its own, whose cap has no
+end. An allowance is a further cap of a purse for some time, such as the dollars of this account for today; it has a
+pot of its own, which allowances of other purses may share. So a new day begins with an empty pot, even while the
+daemon is down, because the daemon records the next days' allowances in advance.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ MICRO = 1_000_000
 
 
 class Price(NamedTuple):
-    """Dollars for a million tokens of each kind, of models whose name has this part."""
+    """Dollars for a million tokens of each kind, for models whose name contains `match`."""
 
     match: str
     input: float
@@ -39,7 +39,7 @@ class Price(NamedTuple):
 
 
 def price_of(prices: Iterable[Price], model: str) -> Price:
-    """The first that matches; a model without one costs nothing that is known."""
+    """The first price that matches; the cost of a model without a price is unknown and counts as zero."""
     name = model.lower()
     return next((price for price in prices if price.match in name), Price("", 0, 0, 0, 0))
 
@@ -52,18 +52,18 @@ class Allowance(NamedTuple):
     #: micro-dollars, or else tokens
     is_money: bool
     since: float
-    #: when there is another one; 0: never
+    #: when the next allowance replaces it; 0: never
     until: float
-    #: what may be spent of the pot
+    #: how much of the pot may be spent
     most: int
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Of one request on one pot."""
+    """The claim of one request on one pot."""
 
     pot: str
-    #: the most that it could take
+    #: the most that the request could take
     most: int
     #: None: there is no cap
     cap: int | None
@@ -71,11 +71,11 @@ class Claim:
     name: str
     #: None: tokens are counted
     price: Price | None = None
-    #: when the cap is another one; 0: never
+    #: when another cap replaces it; 0: never
     until: float = 0.0
 
     def came_to(self, took: Tokens, unknown: int, writes: int) -> int:
-        """With so many tokens that it may have taken besides, of which so many at most were written."""
+        """The actual cost, including `unknown` tokens that it may have taken, at most `writes` of them output."""
         if self.price is None:
             return took.total + unknown
         written = min(unknown, writes)
@@ -85,7 +85,7 @@ class Claim:
         return amount(number, is_money=self.price is not None)
 
     def told(self, spent: int) -> str:
-        """So much of the cap."""
+        """`spent` as a share of the cap, in words."""
         return share(spent, self.cap or 0, is_money=self.price is not None)
 
 
@@ -94,5 +94,5 @@ def amount(number: int, *, is_money: bool) -> str:
 
 
 def share(part: int, whole: int, *, is_money: bool) -> str:
-    """The word for tokens is said once."""
+    """`PART of WHOLE`; the word "tokens" appears once."""
     return f"{amount(part, is_money=is_money).removesuffix(' tokens')} of {amount(whole, is_money=is_money)}"

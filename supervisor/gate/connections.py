@@ -1,8 +1,8 @@
-"""Connections to providers, each kept for a next request once its answer is over.
+"""Connections to providers, each kept for another request once its response is over.
 
-httpx looks through all its connections for each request, and for each idle one it counts all of them. So here each
-client has one connection, and serves one request at a time. The idle ones of a provider lie on a stack: the next
-request takes the one that was used last, and those that nobody has needed for long are at the bottom.
+For each request, httpx searches all connections of its pool, and for each idle one it counts all of them. So here
+each client has one connection, and serves one request at a time. A provider's idle clients form a stack: the next
+request takes the one used last, and those not used for long are at the bottom.
 """
 
 import ssl
@@ -16,25 +16,25 @@ import httpx
 from anyio import CancelScope
 
 CONNECT_SECONDS, SEND_SECONDS = 15.0, 60.0
-#: between two pieces of an answer, and until its first: a model may think for minutes without a word
+#: between two chunks of a response, and before the first: a model may think for minutes without output
 SILENT_SECONDS = 900.0
-#: how long an idle one is kept
+#: how long an idle connection is kept
 IDLE_SECONDS = 20.0
 
 
 class Connections:
-    """There is no bound on them: a request that waits for one and is given up would keep its place for ever."""
+    """Connections without an upper bound: with one, an abandoned request would keep its place in line for ever."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
-        #: for each provider, with the time since when they are idle
+        #: by provider, each with the time since which it is idle
         self._idle: dict[str, deque[tuple[float, httpx.AsyncClient]]] = defaultdict(deque)
         self._is_closed = False
 
     async def send(
         self, provider: str, method: str, url: str, headers: list[tuple[str, str]], body: bytes
     ) -> httpx.Response:
-        """With the answer still to be read; it must be closed. Raises httpx.HTTPError."""
+        """The response, with its body still to be read; close it in any case. Raises httpx.HTTPError."""
         idle = self._idle[provider]
         client = idle.pop()[1] if idle else _client()
         try:
@@ -55,7 +55,7 @@ class Connections:
             await idle.popleft()[1].aclose()
 
     async def close(self) -> None:
-        """Those that are in use are closed by who uses them."""
+        """Close idle connections; one in use is closed when its response is closed."""
         self._is_closed = True
         for idle in self._idle.values():
             while idle:
@@ -73,7 +73,7 @@ async def connections(idle_seconds: float = IDLE_SECONDS) -> AsyncIterator[Conne
 
 
 class _Told(httpx.AsyncByteStream):
-    """Tells when an answer is over, or nobody reads it any more."""
+    """Calls `over` when the response is closed, read to its end or not."""
 
     def __init__(self, stream: httpx.AsyncByteStream, over: Callable[[], Awaitable[None]]) -> None:
         self._stream, self._over = stream, over
@@ -90,7 +90,7 @@ class _Told(httpx.AsyncByteStream):
 
 @cache
 def _authorities() -> ssl.SSLContext:
-    """Reading them takes a tenth of a second."""
+    """Cached, because loading the certificate authorities takes a tenth of a second."""
     return httpx.create_ssl_context()
 
 

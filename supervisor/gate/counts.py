@@ -1,7 +1,7 @@
-"""What was taken, what is reserved and what is held: the gate writes it, the daemon reads it.
+"""Tokens taken, reservations and held requests: the gate writes them, the daemon reads them.
 
-A request is reserved before it is sent, and settled by what its provider said it took. One that a killed gate left
-reserved may have taken all of it: it is counted as unknown, which fills its pots and is no count of tokens.
+A request is reserved before it is sent, and settled with the usage that its provider reports. A request that a killed
+gate left reserved may have taken all of it: it counts as unknown, which fills its pots but not its token counts.
 """
 
 import time
@@ -15,7 +15,7 @@ from supervisor.gate.keys import Attempt, Pass
 from supervisor.gate.sharing import COUNTS, opened, transaction
 from supervisor.gate.tokens import NONE, Tokens
 
-#: an agent may ask for models by any name: beyond so many they are counted as one
+#: an agent may ask for models by any name: those beyond this number are counted as one
 MOST_MODELS, ANY_MODEL = 50, "others"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS taken (
@@ -57,14 +57,14 @@ INSERT INTO taken VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one attempt took of one model."""
+    """What one attempt took from one model."""
 
     attempt: Attempt
     account: str
     model: str
     tokens: Tokens
     requests: int
-    #: what requests may have taken whose end nobody saw
+    #: what requests may have taken whose end was not seen
     unknown: int
 
 
@@ -82,7 +82,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Shut:
-    """A limit of an account, as its provider told it."""
+    """A limit of an account, as its provider reported it."""
 
     account: str
     model: str
@@ -93,15 +93,15 @@ class Shut:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What an account's provider said last of a subscription's window."""
+    """What an account's provider last reported of a subscription's window."""
 
     account: str
     #: its length
     minutes: int
-    #: of 1
+    #: as a fraction of 1
     used: float
     resets_at: float
-    #: when it said so
+    #: when it was reported
     at: float
 
 
@@ -124,7 +124,7 @@ class Counts:
     # --- the gate's
 
     def take_over(self) -> int:
-        """What a gate that is no more has left: how many requests of it were under way."""
+        """Settle what an earlier gate has left. Returns how many of its requests were under way."""
         with transaction(self._db):
             left = self._db.execute("SELECT id, pots, tokens FROM under_way").fetchall()
             for id_, pots, tokens in left:
@@ -135,7 +135,7 @@ class Counts:
         return len(left)
 
     def forget_all_but(self, batches: Collection[str], pots: Collection[str]) -> None:
-        """What the daemon has forgotten the keys of is in its journal."""
+        """Delete all other counts: the daemon has them in its journal before it forgets their keys."""
         with transaction(self._db):
             for table, column, kept in (
                 ("taken", "batch", batches),
@@ -210,7 +210,7 @@ class Counts:
         return int(self._db.execute("SELECT count(*) FROM under_way").fetchone()[0])
 
     def is_asking(self, attempt: Attempt) -> bool:
-        """Whether a request of it is under way."""
+        """Whether a request of the attempt is under way."""
         return self._db.execute(f"SELECT 1 FROM under_way {_OF_ATTEMPT} LIMIT 1", attempt).fetchone() is not None
 
     def taken(self, attempt: Attempt | None = None) -> list[Row]:

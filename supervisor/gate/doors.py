@@ -1,8 +1,8 @@
 """Whether an account's provider serves requests for a model now.
 
-When it refuses one for a limit, all requests for that model of that account wait until the time it says, or for a
-moment that doubles where it says none. Then one goes first, and the others follow when it was served. A limit is
-written down, so that it outlives the gate and the daemon knows of it.
+When the provider refuses a request for a limit, all requests for that model of that account wait until the time it
+names, or with exponential backoff if it names none. Then one request probes, and the others follow once it is served.
+A limit is stored, so that it survives a restart of the gate and the daemon knows of it.
 """
 
 import random
@@ -14,7 +14,7 @@ from supervisor.gate.counts import Counts, Shut
 from supervisor.gate.limits import Obstacle
 
 FIRST_SECONDS, LONGEST_SECONDS = 1.0, 60.0
-#: a reset is told in whole seconds or minutes, and not everybody comes at the same moment
+#: extra delay, because a reset time is rounded to seconds or minutes; random, to spread the requests
 LATE_SECONDS = {"window": 5.0, "rate": 0.5, "overload": 0.0}
 LONGEST_SLEEP = 60.0
 
@@ -24,7 +24,7 @@ class Door:
         self.until = shut.until if shut else 0.0
         self.why = shut.why if shut else ""
         self.said = shut.said if shut else ""
-        #: refused so many times in a row
+        #: number of refusals in a row
         self.times = 1 if shut else 0
         self._probe: Event | None = None
 
@@ -33,7 +33,7 @@ class Door:
         return self.times > 0
 
     async def passed(self) -> None:
-        """Until the provider may be asked again. Who gets through a door that was shut tells what came of it."""
+        """Wait until the provider may be asked again. A caller that passes a shut door must report the result."""
         while self.is_shut:
             if (left := self.until - time.time()) > 0:
                 await sleep(min(left, LONGEST_SLEEP))
@@ -44,7 +44,7 @@ class Door:
                 await self._probe.wait()
 
     def shuts(self, obstacle: Obstacle) -> None:
-        """Who was let in before it was shut says so late: it does not count twice."""
+        """Shut the door. A late refusal of a request sent before the door was shut does not count again."""
         now = time.time()
         if self.until <= now:
             self.times += 1
@@ -59,7 +59,7 @@ class Door:
         self.tried()
 
     def tried(self) -> None:
-        """The first one is through, or gave up: the next may try."""
+        """The probe has a result, or gave up: the next request may try."""
         if self._probe is not None:
             self._probe.set()
             self._probe = None
@@ -71,7 +71,7 @@ class Doors:
         self._doors = {(shut.account, shut.model): Door(shut) for shut in counts.shut_doors()}
 
     def of(self, account: str, model: str) -> Door:
-        """Models are named by agents: a door that is not shut is not kept."""
+        """The door of a model. Agents choose the names of models, so an open door is not stored."""
         return self._doors.get((account, model)) or Door()
 
     def shut(self, account: str, model: str, door: Door, obstacle: Obstacle) -> Door:

@@ -1,9 +1,9 @@
 """One request of an agent that costs tokens, from its admission to its settlement.
 
-While its provider refuses it for a limit or an overload, it is held. For a short while nothing is answered; then, if
-the answer is to be a stream, it begins with signs of life, and what comes of it is told in the stream. When the agent
-hangs up, what it waits for ends at once; an answer that is under way is read for a moment longer, until the provider
-has said what it took.
+While its provider refuses it for a limit or an overload, the request is held. At first the agent gets no response;
+after a while, if it asked for a stream, the stream begins with keep-alives, and reports the result or an error later.
+When the agent disconnects, waiting ends at once; a response under way is read for a while longer, until the provider
+has reported the usage.
 """
 
 import time
@@ -29,16 +29,16 @@ from supervisor.gate.windows import Windows
 
 log = structlog.get_logger()
 
-#: Signs of life begin after so long on hold, and come so often.
+#: Keep-alives begin after this time on hold, and are repeated at this interval.
 QUIET_SECONDS, SIGN_SECONDS = 15.0, 10.0
-#: how long the rest of an answer is read that nobody waits for any more
+#: how long a response is read on after the agent has disconnected
 SETTLE_SECONDS = 30.0
 STREAM = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What all exchanges share."""
+    """What all exchanges have in common."""
 
     admission: Admission
     counts: Counts
@@ -60,7 +60,7 @@ class Exchange:
     began: float = field(default_factory=time.time)
     #: when it first had to wait
     held_at: float = 0.0
-    #: the answer to the agent has begun; it has hung up; its request is at the provider
+    #: the response to the agent has begun; the agent has disconnected; its request is at the provider
     is_begun: bool = False
     is_gone: bool = False
     is_under_way: bool = False
@@ -78,7 +78,7 @@ class Exchange:
         return self.began + self.desk.hold_seconds
 
     async def run(self) -> None:
-        """Raises Refused while nothing has been answered."""
+        """Raises Refused only before the response has begun."""
         refused: Refused | None = None
         async with create_task_group() as tasks:
             tasks.start_soon(self._until_gone, tasks.cancel_scope)
@@ -110,7 +110,7 @@ class Exchange:
             finally:
                 with CancelScope(shield=True):
                     await answer.close()
-        await self._adds(b"", more=False)  # what it took is written down before the agent goes on
+        await self._adds(b"", more=False)  # the usage is recorded before the agent can go on
 
     # --- until the provider serves it
 
@@ -208,14 +208,14 @@ class Exchange:
                 await self._adds(chunk)
         except httpx.HTTPError as error:
             if not answer.content_type.startswith("text/event-stream"):
-                raise  # what was promised can't be kept: the connection breaks, too
+                raise  # the promised body can't be completed: break the agent's connection, too
             await self._fails(529, f"the connection to the provider broke: {type(error).__name__}")
         finally:
             meter.end()
             room.took(meter)
 
     async def _tells(self, answer: Answer, error: bytes) -> None:
-        """The provider's own words."""
+        """Pass on the provider's own error."""
         if self.is_begun:
             await self._fails(answer.status, answer.message or f"the provider answers {answer.status}")
             return

@@ -1,7 +1,7 @@
 """Placeholder keys and caps: the daemon writes them, the gate reads them.
 
-Of a key only its digest is kept. It belongs to one attempt, to the accounts whose requests it may make, and to
-purses: what counts under one cap, such as a batch. It ends with its attempt.
+Only a key's digest is stored. A key belongs to one attempt, to the accounts that its requests may use, and to purses:
+what counts under one cap, such as a batch. It ends with its attempt.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import msgspec
 from supervisor.gate.claims import Allowance, Price, price_of
 from supervisor.gate.sharing import KEYS, opened, transaction
 
-#: what an agent's key begins with: never a provider's
+#: the prefix of an agent's key, which no provider's key has
 PREFIX = "sk-gate-"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
@@ -40,10 +40,10 @@ type Attempt = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a key is good for."""
+    """What a key allows."""
 
     attempt: Attempt
-    #: for each API, whose key is used
+    #: by API: the account whose key is used
     accounts: Mapping[str, str]
     purses: tuple[str, ...]
     is_over: bool = False
@@ -54,7 +54,7 @@ def digest_of(key: str) -> bytes:
 
 
 class Keys:
-    """One end writes, the other only looks."""
+    """The daemon writes, the gate only reads."""
 
     def __init__(self, folder: Path) -> None:
         self._db = opened(folder / KEYS, _SCHEMA)
@@ -76,7 +76,7 @@ class Keys:
         return None if found is None else int(found[0])
 
     def allowances(self, purse: str, at: float) -> list[Allowance]:
-        """Those that hold then."""
+        """The purse's allowances that are valid at that time."""
         found = self._db.execute(
             "SELECT * FROM allowances WHERE purse = ? AND since <= ? AND (until > ? OR until = 0)", (purse, at, at)
         )
@@ -112,11 +112,11 @@ class Keys:
         )
 
     def attempts(self) -> set[Attempt]:
-        """All that have, or had, a key."""
+        """All attempts that have, or had, a key."""
         return set(self._db.execute("SELECT batch, job, attempt FROM keys").fetchall())
 
     def put_caps(self, caps: Mapping[str, int | None]) -> None:
-        """None: there is no cap any more."""
+        """Set caps; None removes one."""
         with transaction(self._db):
             for purse, tokens in caps.items():
                 self._db.execute("DELETE FROM caps WHERE purse = ?", (purse,))
@@ -124,19 +124,19 @@ class Keys:
                     self._db.execute("INSERT INTO caps VALUES (?, ?)", (purse, tokens))
 
     def put_allowances(self, allowances: Iterable[Allowance]) -> None:
-        """In place of all others."""
+        """Replace all allowances."""
         with transaction(self._db):
             self._db.execute("DELETE FROM allowances")
             self._db.executemany("INSERT INTO allowances VALUES (?, ?, ?, ?, ?, ?, ?)", allowances)
 
     def put_prices(self, prices: Iterable[Price]) -> None:
-        """In place of all others; the first that matches counts."""
+        """Replace all prices; the first that matches a model counts."""
         with transaction(self._db):
             self._db.execute("DELETE FROM prices")
             self._db.executemany("INSERT INTO prices VALUES (?, ?, ?, ?, ?)", prices)
 
     def forget(self, before: float) -> None:
-        """Keys that ended long ago."""
+        """Delete keys that ended before that time."""
         self._db.execute("DELETE FROM keys WHERE ended_at < ?", (before,))
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Why a provider does not serve a request now, and until when. Pure.
 
-From its headers and the fields of its error, where it says so in them; from the words of its message only where it
-does not. A refusal that waiting does not resolve (a lost login, no credit, a bad request) is none of these.
+This is read from the response's headers and the fields of its error; from the text of its message only if they do not
+say it. A refusal that waiting does not resolve (a lost login, no credit, a bad request) is not an obstacle.
 """
 
 import re
@@ -16,9 +16,9 @@ import msgspec
 
 from supervisor.gate.api import Json, dict_of
 
-#: how far ahead a time may be that is believed: the longest window is a week
+#: a time farther ahead than this is ignored: the longest window is a week
 FARTHEST_SECONDS = 8 * 86400.0
-#: statuses by which a provider, or what stands before it, says that it is overloaded
+#: statuses of an overload, from a provider or a proxy in front of it
 OVERLOADED = frozenset({502, 503, 504, 529})
 
 type Why = Literal["rate", "window", "overload"]
@@ -27,9 +27,9 @@ type Why = Literal["rate", "window", "overload"]
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     why: Why
-    #: seconds since the epoch; None: it does not say
+    #: seconds since the epoch; None: the provider does not say
     until: float | None
-    #: the words for a person
+    #: the message for a person
     said: str = ""
 
 
@@ -71,7 +71,7 @@ def _believed(at: float | None, now: float) -> float | None:
 
 
 def _window(headers: Mapping[str, str], error: Json, said: str, now: float) -> float | None:
-    """When the window that is used up begins anew."""
+    """When the exhausted window resets."""
     if headers.get(f"{_UNIFIED}status") == "rejected":
         return _unified(headers)
     if isinstance(at := error.get("resets_at"), int | float):
@@ -84,8 +84,8 @@ def _window(headers: Mapping[str, str], error: Json, said: str, now: float) -> f
 
 
 def _unified(headers: Mapping[str, str]) -> float | None:
-    """The reset of the representative window is that of another one at times: those that were rejected count, and of
-    several the last."""
+    """The reset time of the rejected windows, the last if there are several. The header without a window's name is
+    sometimes the reset time of another window, so it is used only if no rejected window has one."""
     rejected = [
         reset
         for name, value in headers.items()

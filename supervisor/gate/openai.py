@@ -1,4 +1,4 @@
-"""OpenAI's Responses and Chat Completions APIs, which others speak as well."""
+"""OpenAI's Responses and Chat Completions APIs, which other providers use as well."""
 
 import re
 
@@ -28,7 +28,7 @@ from supervisor.gate.tokens import Tokens
 
 RESPONSES, CHAT, COMPACT = "/v1/responses", "/v1/chat/completions", "/v1/responses/compact"
 ENDS = ("response.completed", "response.incomplete", "response.failed")
-#: what is read from elsewhere: files, pages and answers that the request names, and tools that the provider runs
+#: input from elsewhere: files, pages and earlier responses that the request names, and tools that the provider runs
 ELSEWHERE = re.compile(
     rb'"(?:previous_response_id|conversation|file_id|file_url|prompt)"\s*:\s*["{]'
     rb'|"(?:image_url|url)"\s*:\s*"https?:'
@@ -37,7 +37,7 @@ ELSEWHERE = re.compile(
 
 
 def usage_of(usage: Json) -> Tokens:
-    """What was read from a cache is part of the input here, and what was written to one is not told."""
+    """This API counts cache reads as part of the input, and does not report cache writes."""
     read = told(usage.get("input_tokens", usage.get("prompt_tokens")))
     details = dict_of(usage.get("input_tokens_details", usage.get("prompt_tokens_details")))
     cached = min(read, told(details.get("cached_tokens")))
@@ -105,7 +105,7 @@ class OpenAI:
 
 
 def _tell_usage(fields: Fields) -> None:
-    """A stream of this API says what it took only when it is asked to."""
+    """Ask for usage: a stream of this API reports it only on request."""
     options = dict_of(value_of(fields, "stream_options")) | {"include_usage": True}
     fields["stream_options"] = msgspec.Raw(msgspec.json.encode(options))
 

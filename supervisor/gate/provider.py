@@ -1,7 +1,7 @@
-"""Asks the provider of an account, with the account's key; it sends one request and judges nothing.
+"""Sends one request to an account's provider, with the account's key; it judges nothing.
 
-A provider that can't be reached was asked nothing: that is an overload. A connection that breaks later may have cost
-something, so it is a failure, and the agent decides whether to try again.
+If the provider can't be reached, it has not got the request: this counts as an overload. A connection that breaks
+later may have cost something, so this is a failure, and the agent decides whether to try again.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -21,14 +21,14 @@ from supervisor.gate.refusals import Refused
 
 log = structlog.get_logger()
 
-#: of the body of an error, and of an answer that is no stream and costs nothing
+#: maximum size of an error's body, and of the response to a request that costs nothing
 LONGEST_ERROR, LONGEST_FREE = 256 * 1024, 16 * 2**20
 UNREACHABLE = 503
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """With `error`: the provider does not serve it, and this is all it says."""
+    """A provider's response. `error`: the whole body, if the provider does not serve the request."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """For one request of an agent."""
+    """The provider, for one request of an agent."""
 
     connections: Connections
     account: Account
@@ -70,7 +70,7 @@ class Provider:
         return APIS[self.account.api]
 
     async def answer(self, path: str, body: bytes, method: str = "POST") -> Answer:
-        """Raises Refused when it is not known whether the provider has got the request."""
+        """Raises Refused if it is not known whether the provider got the request."""
         secret = self._secret()
         url = f"{self.account.url.rstrip('/')}{path}" + (f"?{self.query}" if self.query else "")
         headers = sent_headers(self.headers, self.api, secret)
@@ -110,7 +110,7 @@ class Provider:
 
 
 def _pieces(response: httpx.Response) -> AsyncIterator[bytes]:
-    """As they come. What httpx's `aiter_raw` adds to this is time."""
+    """Chunks as they arrive. httpx's `aiter_raw` would only add overhead."""
     assert isinstance(response.stream, httpx.AsyncByteStream)
     return aiter(response.stream)
 
@@ -127,7 +127,7 @@ async def _bounded(response: httpx.Response, most: int) -> bytes:
 
 
 async def whole(answer: Answer) -> bytes:
-    """Of a request that costs nothing."""
+    """The whole body of the response to a request that costs nothing."""
     if answer.error is not None or answer.response is None:
         return answer.error or b""
     try:

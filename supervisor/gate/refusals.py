@@ -1,10 +1,10 @@
-"""What the gate says when it does not pass a request on: a status, and one sentence."""
+"""The gate's response when it does not pass a request on: a status, and one sentence."""
 
 from dataclasses import dataclass, field
 
-#: of the request line and headers together
+#: maximum size of the request line and headers together
 HEAD_BYTES = 64 * 1024
-#: how it begins to say that an account's cap is reached: by this the daemon tells it from a limit of the provider's
+#: the prefix of the message for a reached cap of an account: by it the daemon tells it from a limit of the provider
 NO_ROOM = "the gate has no room for this request"
 
 
@@ -20,7 +20,7 @@ class Refused(Exception):
         return f"{self.status}: {self.message}"
 
 
-#: each status that is answered, as the provider of each API would call it
+#: the error type of each status, as in the provider's own API
 ANTHROPIC = {
     400: "invalid_request_error",
     401: "authentication_error",

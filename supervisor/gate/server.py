@@ -1,6 +1,6 @@
-"""The process: one gate for a state directory, until a signal says stop.
+"""The process: one gate for a state directory, until a signal stops it.
 
-A socket that systemd passes is used as it is: while the gate restarts, agents' requests wait in it.
+A socket that systemd passes is used as it is: while the gate restarts, agents' connections wait in its backlog.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ log = structlog.get_logger()
 BACKLOG = 1024
 #: more connections than this are answered with 503
 MOST_CONNECTIONS = 4096
-#: how long answers under way may still take when the gate stops
+#: how long responses under way may still take when the gate stops
 FAREWELL_SECONDS = 20
 IDLE_SECONDS = 60
 _PR_SET_DUMPABLE = 4
@@ -49,7 +49,7 @@ _PR_SET_DUMPABLE = 4
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a gate is told at its start."""
+    """The configuration that a gate gets at its start."""
 
     state_dir: Path
     #: address and port
@@ -57,16 +57,17 @@ class Terms:
     port: int
     accounts: tuple[Account, ...]
     hold_seconds: float
-    #: so long a stream on hold has no sign of life
+    #: how long a stream on hold gets no keep-alive
     quiet_seconds: float = QUIET_SECONDS
 
 
 async def run(terms: Terms) -> None:
-    """Until a signal. The first one lets answers under way come to their end, for a moment; a second one does not."""
+    """Serve until a signal. After the first signal, responses under way may still end, for a while; a second one cuts
+    them off."""
     keep_to_itself()
     with open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async with opened(terms) as server:
-            gc.freeze()  # what is there now stays: to look through it again takes 20 ms, and all would wait for that
+            gc.freeze()  # these objects stay; collecting them again takes 20 ms, during which all requests wait
             async for _ in signals:
                 break
             tell("STOPPING=1", os.environ.get("NOTIFY_SOCKET", ""))
@@ -83,7 +84,7 @@ async def _hurry(server: "GateServer", signals: AsyncIterator[signal.Signals]) -
 
 @asynccontextmanager
 async def opened(terms: Terms) -> AsyncIterator["GateServer"]:
-    """A gate that serves inside of the block. Raises Locked, Misconfigured, Unreadable."""
+    """A gate that serves within the block. Raises Locked, Misconfigured, Unreadable."""
     folder = folder_of(terms.state_dir)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (
@@ -118,7 +119,7 @@ class GateServer(Server):
         self.port = 0
 
     async def answer(self, listener: socket.socket) -> None:
-        """A cancellation does not interrupt its farewell."""
+        """Serve. Cancellation does not interrupt the graceful shutdown."""
         with CancelScope(shield=True):
             try:
                 await self.serve([listener])
@@ -161,7 +162,7 @@ async def _sync(path: Path) -> None:
 
 
 def _check_keys(accounts: Iterable[Account]) -> None:
-    """A key that is not there yet is looked for again at each request."""
+    """Log keys that are missing; each request looks for its key again."""
     for account in accounts:
         try:
             account.secret()
@@ -170,7 +171,7 @@ def _check_keys(accounts: Iterable[Account]) -> None:
 
 
 def keep_to_itself() -> None:
-    """Agents run as the same user: they may read neither this process's memory nor its environment."""
+    """Agents run as the same user: keep them from reading this process's memory and environment."""
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
@@ -186,7 +187,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _hosts(listener: socket.socket) -> frozenset[str]:
-    """The names that an agent may call this address by; a name that a stranger's DNS made up is none."""
+    """The names by which agents may address the gate; any other name may come from an attacker's DNS."""
     address, port = listener.getsockname()[:2]
     literal = f"[{address}]" if ":" in address else address
     names = {literal, "localhost", "127.0.0.1"} if address != "::1" else {literal, "localhost"}

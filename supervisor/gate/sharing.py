@@ -1,7 +1,7 @@
 """The two files that daemon and gate share, each with one writer.
 
-A commit is in the kernel's hands when it returns, not on disk: that takes a hundredth of the time, and a process that
-is killed loses nothing by it. A thread of the gate's brings all of it to disk every few seconds.
+When a commit returns, the kernel has the data, but it is not on disk: this takes a hundredth of the time, and a
+killed process loses nothing. A thread of the gate syncs all commits to disk every few seconds.
 """
 
 import os
@@ -14,7 +14,7 @@ from supervisor.errors import Unreadable
 
 FOLDER, KEYS, COUNTS, LOCK = "gate", "keys.sqlite3", "counts.sqlite3", "lock"
 SYNC_SECONDS = 5.0
-#: how long a reader or a second writer waits; neither happens for longer than a moment
+#: how long a reader or a second writer waits; both normally wait only for a moment
 BUSY_SECONDS = 5.0
 
 
@@ -23,7 +23,7 @@ def folder_of(state_dir: Path) -> Path:
 
 
 def opened(path: Path, schema: str) -> sqlite3.Connection:
-    """Raises Unreadable. Who comes first makes the file."""
+    """Open the file; the first of the two processes creates it. Raises Unreadable."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -55,7 +55,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def synced(path: Path) -> None:
-    """All that was committed is on disk; by a connection of its own, so nobody else waits for that."""
+    """Sync all commits to disk, on a connection of its own, so that no other one waits for it."""
     db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
     try:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")

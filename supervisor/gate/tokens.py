@@ -1,11 +1,11 @@
-"""What requests took, in tokens by kind, as the provider says it."""
+"""The usage of requests: tokens by kind, as the provider reports them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    #: read by the model, and neither written to a cache nor read from one
+    #: input that was neither written to a cache nor read from one
     input: int = 0
     cache_write: int = 0
     cache_read: int = 0

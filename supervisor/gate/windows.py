@@ -1,8 +1,8 @@
-"""What share of a subscription's windows is used, as the headers of an answer tell it.
+"""The used share of a subscription's windows, from the headers of a response.
 
-Anthropic's name each window by its length (`anthropic-ratelimit-unified-5h-utilization: 0.42`); there are others for
-single models, which are left out. OpenAI's give two with their minutes (`x-codex-primary-used-percent: 42`). The gate
-believes none of it: the daemon decides.
+Anthropic's headers name each window by its length (`anthropic-ratelimit-unified-5h-utilization: 0.42`); those for
+single models are ignored. OpenAI's headers describe two windows, with their minutes
+(`x-codex-primary-used-percent: 42`). The gate only records them: the daemon decides.
 """
 
 import re
@@ -17,7 +17,7 @@ _NAMED = re.compile(rf"{_UNIFIED}(([1-9][0-9]{{0,2}})([hd]))-utilization")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
 HOUR, DAY = 60, 24 * 60
 MOST_WINDOWS, LONGEST = 4, 7 * DAY
-#: The same is written down again after so long, or when it differs by so much.
+#: A window is recorded again after this time, or when its share changes by this much.
 SAME_SECONDS, SAME_SHARE = 60.0, 0.005
 
 
@@ -52,7 +52,7 @@ def _number(text: str | None) -> float | None:
 
 
 class Windows:
-    """What was told last, of each account."""
+    """What each account's provider last reported."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts

@@ -1,4 +1,4 @@
-"""HTTP to agents: uvicorn's reading of it, with a deadline for the head of a request and a sentence for a bad one."""
+"""HTTP to agents: uvicorn's protocol, with a deadline for a request's head and an error message for a bad request."""
 
 import asyncio
 import sys

@@ -1,7 +1,7 @@
-"""Makes the branch of a batch again on another commit, by machine alone: where its base has moved on meanwhile.
+"""Makes the branch of a batch again on another commit, without an agent: for a base that has moved on.
 
-Nothing of the batch changes by it: what comes of it is a branch in the person's repository. So it is not journalled;
-each step is remembered on a steps of its own, and asked again after a crash it goes on.
+The batch does not change: the result is a branch in the person's repository. So nothing is journalled. Each step is
+stored, and another request after a crash continues from there.
 """
 
 from dataclasses import asdict
@@ -26,20 +26,20 @@ from supervisor.tasks import Promise
 from supervisor.verification.trials.asking import AnyTrials
 
 SHORT = 12
-#: so long one answer waits for the end
+#: how long an answer waits for the result
 ANSWER_SECONDS = 2.0
 
 
 class Elsewhere:
     def __init__(self, layout: Layout, tasks: TaskGroup, trials: AnyTrials) -> None:
-        """`tasks`: in which branches are made, while nobody waits for them."""
+        """`tasks`: the task group in which branches are made while no request waits for them."""
         self._store, self._layout = GitStore(layout.state_dir), layout
         self._prover = Prover(trials, layout)
         self._tasks = tasks
         self._making: dict[tuple[str, str], Promise[Integration]] = {}
 
     async def onto(self, batch: Batch, sha: str) -> dict[str, Any]:
-        """What it has come to; asked again, how it stands now. Raises Refused, GitFailed."""
+        """Start making the branch, or see how far it is; return its state or result. Raises Refused, GitFailed."""
         if batch.role != "tester":
             raise Refused(
                 f"batch {batch.id} is the work of writers, which is not merged",
@@ -68,7 +68,7 @@ class Elsewhere:
             ) from gone
 
     async def moved(self, repo: str, start: str, base: str, branch: str) -> str:
-        """What came after a base on the branch that it was taken from, in a sentence; "" for nothing."""
+        """A sentence on the commits that follow a base on the branch it was taken from; "" if there are none."""
         return await self._store.moved(Path(repo), start, base, branch)
 
     async def _made(self, batch: Batch, sha: str) -> Integration:

@@ -1,12 +1,12 @@
-"""From a drained batch to a branch in a person's repository, in steps that can each be taken again.
+"""From a drained batch to a branch in a person's repository, in steps that can each be repeated.
 
     gather, pick ─► what breaks a test with the rest is left out ─► is judgement wanted? ─► an agent, as job 0
                                                                           │ no                  │ it is over
                                                                           ▼                     ▼
                           landed: a branch, never checked out ◄──── what stands ◄──── its branch is checked
 
-What a step decided is written down before the next one begins, so a crash at any place leads to the same
-branch: picking is deterministic, and what is not, the tests' word and what people do meanwhile, is remembered.
+The decision of each step is stored before the next one begins, so a crash at any point leads to the same branch:
+picking is deterministic, and what is not (the results of tests, what people do meanwhile) is stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ from supervisor.ports import Integration, Integrator, Judgement
 from supervisor.threads import in_thread
 from supervisor.verification.trials.asking import AnyTrials
 
-#: so many patches of conflicts are shown
+#: the most patches of conflicts that are shown
 MOST_PATCHES = 50
 
 
@@ -72,7 +72,7 @@ class BranchIntegrator:
         await self._store.pin(Path(batch.repo), done.head, f"refs/supervisor/{batch.id}/integrated/{number}")
 
     async def _reverts(self, batch: Batch, done: Integrated) -> list[str]:
-        """Which fixes can't be taken back alone."""
+        """Notes on the fixes that can't be reverted alone."""
         fixes = {each.sha: each.subject for each in done.landed if each.job is not None}
         held = await in_thread(held_back, self._store.bare(Path(batch.repo)), done.commits)
         return [
@@ -82,7 +82,7 @@ class BranchIntegrator:
         ]
 
     async def _landed(self, batch: Batch, number: int, made: Integration) -> Integration:
-        """A repository that can't be written is a person's to mend: the branch is kept in ours all the same."""
+        """If the person's repository can't be written, a person must repair it; the branch is kept in ours."""
         if made.head == batch.base:
             return replace(made, head="")
         try:
@@ -101,7 +101,7 @@ class Asking:
     async def judgement(
         self, batch: Batch, steps: Steps, works: Sequence[Work], done: Integrated
     ) -> Judgement | None:
-        """None where nothing is left to judge."""
+        """None if nothing is left to judge."""
         if not batch.profile.integrator or batch.is_spent:
             return None
         raised = await in_thread(lambda: tuple(self._raised(batch)))
@@ -135,7 +135,7 @@ class Asking:
 
 
 class TakenByPeople:
-    """Of testers, the work is integrated."""
+    """Integrates the work of testers only: people take that of writers."""
 
     def __init__(self, integrator: Integrator) -> None:
         self._integrator = integrator

@@ -23,13 +23,13 @@ from supervisor.threads import in_thread
 
 
 class MachinePass:
-    """`onto`: another commit than the batch's base to stand on."""
+    """`onto`: the commit to build the branch on, instead of the batch's base."""
 
     def __init__(self, store: GitStore, layout: Layout, prover: Prover, onto: str = "") -> None:
         self._store, self._layout, self._prover, self._onto = store, layout, prover, onto
 
     async def works(self, batch: Batch, steps: Steps) -> tuple[Work, ...]:
-        """All that the jobs bring; what breaks a test together with the rest is rejected, and that decision stays."""
+        """The work of all jobs; what breaks a test together with the rest is rejected, and that is stored."""
         works = await gather(self._store, self._layout, batch)
         if (out := await steps.read("left-out", dict[int, str])) is None:
             out = await self._left_out(batch, works, steps)
@@ -42,7 +42,7 @@ class MachinePass:
         async def made_of(jobs: Sequence[int]) -> Candidate:
             return await self.candidate(batch, await self.pick(batch, [by_job[job] for job in jobs]))
 
-        # Where two don't go together, what a reviewer has to doubt gives way.
+        # Of two jobs that break a test together, the one with doubts for the reviewer is left out.
         jobs = sorted(planned(works).jobs, key=lambda job: bool(by_job[job].doubts))
         proof = await self._prover.proved(batch, jobs, made_of)
         await steps.write("proved", proof.notes)
@@ -53,7 +53,7 @@ class MachinePass:
         return await in_thread(integrate, bare, batch.base, batch.id, works, onto=self._onto)
 
     async def candidate(self, batch: Batch, done: Integrated) -> Candidate:
-        """The tests that a branch is proved by."""
+        """The branch, with the tests that prove it."""
         if not proves(batch):
             return Candidate(done.head, (), tree=done.tree)
         suite = batch.profile.branch_tests
@@ -76,7 +76,7 @@ async def gather(store: GitStore, layout: Layout, batch: Batch) -> tuple[Work, .
 
 
 def read_report(layout: Layout, key: AttemptKey) -> Statement | None:
-    """What an attempt published of itself; None where it is not kept."""
+    """The report that an attempt published; None if it is not kept."""
     try:
         return parse_outcome((layout.attempt(key) / Path(PUBLISHED).stem / "outcome.json").read_bytes())
     except (OSError, Hostile):

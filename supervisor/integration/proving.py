@@ -1,10 +1,10 @@
 """Runs tests on a branch that is being made, and finds what must be left out of it so that they pass.
 
-Theory of operation. Work that was verified by itself can break a test together with other work. So tests run on the
-whole branch, in a clean checkout: those that were seen to pass, and those of the packages it touches. Where one
-fails, also when it is run by itself, the shortest beginning of the branch that fails is looked for by halves, and
-what comes last in it is left out: it is this that breaks what fails there, and what came before had the better rank.
-Then all is asked again. What fails on nothing at all is no fault of the branch.
+Theory of operation. Work that was verified alone can break a test together with other work. So tests run on the whole
+branch, in a clean checkout: those that were seen to pass, and those of the packages it touches. If a test fails, also
+when it runs alone, a binary search finds the shortest prefix of the branch that fails, and the last work of that
+prefix is left out: it breaks the test, and the work before it ranks higher. Then everything is tested again. A test
+that fails without any of the work is no fault of the branch.
 """
 
 import os
@@ -21,13 +21,13 @@ from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.reports import Case
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 
-#: so many tests that failed with the others are tried by themselves
+#: the most tests that are run alone after they failed with the others
 MOST_ALONE = 20
-#: so much is left out one by one; where more breaks, nothing is proved
+#: the most jobs that are left out one by one; if more break a test, nothing is proved
 MOST_LEFT_OUT = 25
 MOST_NAMED = 3
 
-#: why each of the tests that fail does
+#: the reason for each failing test
 type Failures = dict[str, str]
 MOST_BROKEN = 100
 MOST_SEEN = 8
@@ -40,21 +40,21 @@ class Candidate:
     head: str
     #: what must pass on it, because it was seen to pass
     tests: Collection[str]
-    #: what else must not fail that passes at its start: arguments for pytest, () for all that there is; None: nothing
+    #: other tests, which must not fail if they pass at the start: pytest arguments; (): all tests; None: none
     suite: tuple[str, ...] | None = None
-    #: its files
+    #: the tree of its files
     tree: str = ""
 
 
 class Seen:
-    """What suites came to lately, by batch and by the files that they ran on: a branch that was proved is the start
+    """The last results of suites, by batch and by the tree that they ran on: a branch that was proved is the start
     of the next one."""
 
     def __init__(self) -> None:
         self._cases: OrderedDict[tuple[str, str, tuple[str, ...]], Mapping[str, Case]] = OrderedDict()
 
     def keep(self, batch: str, tree: str, suite: tuple[str, ...], run: Run) -> None:
-        """A run that was cut short says nothing of what it did not come to."""
+        """Keep a run, unless it was cut short: such a run says nothing about the tests that it did not reach."""
         if tree and not run.cut_short:
             self._cases[batch, tree, suite] = run.cases
             while len(self._cases) > MOST_SEEN:
@@ -68,9 +68,9 @@ class Suites:
     def __init__(self, trials: AnyTrials, baselines: Baselines, seen: Seen, batch: Batch, start: Candidate) -> None:
         self._trials, self._baselines, self._seen, self._batch = trials, baselines, seen, batch
         self.start = start
-        #: what files came to at the start, and nothing of those that could not be run there
+        #: the results of files at the start; empty for those that could not be run there
         self._before: dict[str, Mapping[str, Case]] = {}
-        #: tests beside the batch's that were seen to fail on some branch and to pass at the start
+        #: tests other than the batch's that failed on some branch and passed at the start
         self.broken: set[str] = set()
         self._notes: dict[str, None] = {}
 
@@ -79,7 +79,7 @@ class Suites:
         return tuple(self._notes)
 
     async def broken_on(self, trial: Place, candidate: Candidate) -> tuple[list[str], list[str]]:
-        """What of its suite is broken there, and which of its tests that says nothing good of."""
+        """The tests of its suite that are broken there, and those of its own tests that did not hold in this run."""
         suite, tests = candidate.suite or (), candidate.tests
         run = await self._run(trial, suite)
         self._note(suite, run)
@@ -98,7 +98,7 @@ class Suites:
         return found, left
 
     async def _passing(self, suite: tuple[str, ...], files: Collection[str]) -> list[str]:
-        """Of these files, what passes at the start. What is found so is tried by itself before anything follows."""
+        """The tests of these files that pass at the start. Those that fail now are run alone before they count."""
         known = self._seen.of(self._batch.id, self.start.tree, suite)
         if known is None:
             await self._look(sorted(file for file in files if file not in self._before))
@@ -106,7 +106,7 @@ class Suites:
         return [node for node, case in known.items() if case.result == "passed" and file_of(node) in files]
 
     async def _look(self, files: Sequence[str]) -> None:
-        """At the base of the batch most of them have been run: by the survey, or for a claim."""
+        """Learn the results of files at the start. At the base, the survey or a claim has run most of them."""
         for file in files if self.start.head == self._batch.base else ():
             baseline = await self._baselines.known(self._batch, file)
             if baseline is not None and baseline.run is not None and not baseline.run.cut_short:
@@ -133,7 +133,7 @@ class Suites:
         return await trial.run(*suite, times=times, instruments=instruments)
 
     def _note(self, suite: tuple[str, ...], run: Run) -> None:
-        """What was not run is said."""
+        """Note which tests were not run."""
         where = " ".join(suite) or "the whole repository"
         if not run.cases:
             self._notes[f"the tests of {where} were not run on the branch: {run.why_not}"] = None
@@ -144,7 +144,7 @@ class Suites:
 
 
 def holds(run: Run, test: str) -> bool:
-    """Whether the test did not fail; one that skips itself was seen to do so before."""
+    """Whether the test ran and did not fail; a test that skips itself was seen to do so before."""
     found = cases_of(run.cases, test).values()
     return bool(found) and all(case.result != "failed" for case in found)
 
@@ -153,7 +153,7 @@ def holds(run: Run, test: str) -> bool:
 class Proof[T: Hashable]:
     #: what can't be kept, each with the reason
     out: dict[T, str] = field(default_factory=dict)
-    #: what was run beside, and what was not
+    #: which other tests were run, and which were not
     notes: tuple[str, ...] = ()
 
 
@@ -197,7 +197,7 @@ class _Asked:
         self._trials, self._batch, self.suites = trials, batch, suites
 
     async def failures(self, candidate: Candidate, only: Collection[str] | None) -> Failures:
-        """Of `only` these, or of all that there is to ask."""
+        """The failures among `only`, or among all tests of the candidate."""
         tests = [test for test in candidate.tests if only is None or test in only]
         beside = [test for test in only or () if test in self.suites.broken]
         suite = candidate.suite if only is None and candidate.head != self.suites.start.head else None
@@ -236,7 +236,7 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _reason(failing: Failures) -> str:
-    """What it breaks, and the first of it in full."""
+    """The tests that it breaks, with the reason for the first."""
     (test, why), *others = sorted(failing.items())
     named = ", ".join(other for other, _ in others[:MOST_NAMED])
     more = f" (and {len(others)} more: {named}{', …' if len(others) > MOST_NAMED else ''})" if others else ""

@@ -1,12 +1,12 @@
-"""Revises the branch of a batch by what people said of its commits.
+"""Revises the branch of a batch by people's decisions on its commits.
 
 The branch may be in two places: the person's repository, and, with a pull request, the remote. Each may have moved
-on, so each is revised by itself: its last commit is brought home, the reversals are made on top of that, and the
-branch is moved on if it is still where it was. Nothing is ever forced, and no commit of the branch is made anew:
-report, ledger and people name them. Where both are at the same commit, so are they afterwards: the same reversal on
-the same commit is the same commit.
+on, so each is revised separately: its last commit is fetched, the reversals are committed on top of it, and the
+branch is advanced if it has not moved meanwhile. Nothing is ever forced, and no commit of the branch is rewritten:
+report, ledger and people name them. If both places are at the same commit, they still are afterwards: the same
+reversal on the same commit is the same commit.
 
-Whether a reversal is made already is seen by content, so a revision that a crash cut short, or that a person made by
+The content shows whether a reversal was made already, so a revision that a crash cut short, or that a person made by
 hand, needs no second commit.
 """
 
@@ -30,7 +30,7 @@ REPOSITORY, PULL_REQUEST = "the repository", "the pull request"
 
 @dataclass(slots=True)
 class _Places:
-    """What came of the reversals in each place where the branch is."""
+    """The results of the reversals in each place that has the branch."""
 
     #: by place
     remade: dict[str, Remade] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class BranchReviser:
                     places.remade[name] = done
             except SupervisorError as failed:
                 places.failed.append(failed)
-        if places.failed:  # the other place is done, which the next try will find
+        if places.failed:  # the other place is done: the retry will find that
             raise places.failed[0]
         return told(review, places.remade, is_pushed=self._where is not None)
 
@@ -88,7 +88,7 @@ class BranchReviser:
 
 
 def told(review: Review, places: dict[str, Remade], *, is_pushed: bool) -> Revised:
-    """What came of it in all. What was done in one place only is done, with a note about the other."""
+    """The overall result. A reversal made in only one place counts as made, with a note about the other."""
     found = {name: done.made for name, done in places.items()}
     notes = list(_elsewhere(review, places, is_pushed=is_pushed))
     made, problems = dict[str, str](), dict[str, str]()
@@ -114,7 +114,7 @@ def _those(made: dict[str, str], due: Sequence[Reversal], *, is_back: bool) -> d
 
 
 def _out_there(review: Review, done: Remade | None) -> tuple[str, ...]:
-    """What the branch of the pull request does not have any more; without one, as before."""
+    """The commits that the branch of the pull request no longer has; without a pull request, as before."""
     out = set(review.out_there)
     for each in review.due if done is not None else ():
         if done is not None and each.commit in done.made:

@@ -1,7 +1,7 @@
-"""What stands: the machine's branch, made anew with what an integrator's agent decided, as far as that holds.
+"""The final branch: the machine's branch, made again with the integrator's decisions, as far as they hold.
 
-Its own branch is not taken: of that the order and the resolutions were read. With them the machine makes its own
-commits again, under its own name, and proves them.
+The integrator's own branch is not taken: only the order and the resolutions are read from it. With them the machine
+makes its own commits again, under its own name, and proves them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ ORDERED = "the fixes stand in the order that the integrator gave them"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an integrator decides, the order of the fixes and what becomes of each conflict; or why nothing counts."""
+    """What an integrator decides: the order of the fixes and the fate of each conflict; or why nothing counts."""
 
     lies: tuple[str, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
@@ -56,7 +56,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """One making of the branch: everything but the resolutions is settled."""
+    """One making of the branch: everything is settled except which resolutions are used."""
 
     batch: Batch
     works: Sequence[Work]
@@ -80,7 +80,7 @@ class Taking:
         return Taken(done, tuple(named(said.lies))) if said.lies else await self._made(batch, works, done, said)
 
     async def _made(self, batch: Batch, works: Sequence[Work], done: Integrated, said: Said) -> Taken:
-        """With its order, if the same comes of it; and with each of its resolutions that breaks nothing."""
+        """Use its order if the result is the same, and each of its resolutions that breaks nothing."""
         making, problems = Making(batch, works, said.ranking, said.resolutions), list(said.untrue)
         ordered = await self._with(making, ())
         if (ordered.tree, ordered.aside) != (done.tree, done.aside):
@@ -108,7 +108,7 @@ class Taking:
         )
 
     async def _refused(self, making: Making, ordered: Integrated) -> dict[int, str]:
-        """What policy says of each resolution: an integrator may weaken no test either."""
+        """The resolutions that the policy refuses: an integrator may not weaken a test either."""
         batch, home, out = making.batch, self._layout.state_dir, dict[int, str]()
         allowed = Allowed(batch.profile.allow_paths, batch.profile.deny_paths)
         kinds = {unit.job: tuple(change.kind for change in unit.changes) for unit in ordered.aside}
@@ -122,7 +122,7 @@ class Taking:
         return out
 
     async def _broken(self, making: Making, jobs: Sequence[int]) -> dict[int, str]:
-        """What was proved without them must hold with them."""
+        """The resolutions that break what was proved without them."""
 
         async def made_of(jobs: Sequence[int]) -> Candidate:
             made = await self._with(making, jobs)
@@ -140,7 +140,7 @@ class Reading:
         self._store, self._layout = store, layout
 
     async def said(self, batch: Batch, done: Integrated, job: Job) -> Said:
-        """`done`: the machine's branch. First what the other claims to be, then what it holds."""
+        """`done`: the machine's branch. The integrator's is checked for its shape first, then for its content."""
         bare = self._store.bare(Path(batch.repo))
         report = await in_thread(read_report, self._layout, AttemptKey(batch.id, INTEGRATOR, job.attempts))
         extra = report.extra if report else {}
@@ -149,7 +149,7 @@ class Reading:
         machine = {each.sha: each.changes for each in done.landed}
         found, lies = placed(batch.id, commits, machine, done.aside)
         lies = [*shape(batch.base, commits), *lies, *dropped(found, machine, done.aside, failed)]
-        # What does not stand where it should, or as one commit too many or too few, has nothing to be compared with.
+        # A commit that is misplaced, or one too many or too few, has nothing to be compared with.
         made = Remade() if lies else await in_thread(remade, bare, batch.base, found)
         if lies := [*lies, *made.objections]:
             return Said(tuple(str(lie) for lie in lies))

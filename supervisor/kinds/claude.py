@@ -58,7 +58,7 @@ UNATTENDED = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
 }
-#: logins that take precedence over a key, and providers that are not asked by way of ANTHROPIC_BASE_URL
+#: logins that take precedence over a key, and providers that are not called through ANTHROPIC_BASE_URL
 OTHER_WAYS = frozenset(
     {
         "ANTHROPIC_AUTH_TOKEN",
@@ -77,8 +77,8 @@ case $end in '' | *[!A-Za-z0-9_.-]*) ;; *) if [ -f "$config" ]; then
 fi ;; esac"""
 
 
-#: What mngr runs beside claude (it assembles transcripts) works on claude's files, so it runs inside of the walls,
-#: too. It asks tmux whether the agent's session is there; inside, it is as long as anything is.
+#: mngr's background tasks (they assemble transcripts) work on claude's files, so they run inside the walls, too.
+#: They ask tmux whether the agent's session exists; inside the walls it does as long as anything runs.
 TASKS, ALONE = "commands/claude_background_tasks.sh", "commands/alone"
 ENCLOSE_TASKS = f"""cd "$MNGR_AGENT_STATE_DIR" && mkdir -p {ALONE} && mv {TASKS} {ALONE}/tasks &&
 printf '#!/bin/sh\n' >{TASKS} && printf '#!/bin/sh\necho agent\n' >{ALONE}/tmux && chmod 755 {TASKS} {ALONE}/tmux"""
@@ -228,7 +228,7 @@ class Claude(Kind):
         return replace(super().detour(url, key, env), without=OTHER_WAYS)
 
     def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
-        """Of the user's claude it gets copies, because links would lead out of the walls."""
+        """It gets copies of the user's claude resources, because links would lead out of the walls."""
         settings = {
             "agent_types.claude.command": shlex.join((*keeper, "sh", "-c", START_BOTH, "claude")),
             "agent_types.claude.symlink_user_resources": "false",

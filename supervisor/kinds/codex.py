@@ -6,7 +6,7 @@ A line records one response, one call or one turn; a turn that ends in an error 
 has no marker file for a codex turn: the last lines tell whether a turn is in progress. A permission prompt is seen
 on the screen, or else reported by mngr.
 
-Tokens, calls and failures are counted line by line, each by an id. What is missing when it has stopped comes from
+Tokens, calls and failures are counted line by line, each by an id. When codex has stopped, the rest is counted from
 the rollout files, which exist for subagents, too. The screen requests a session title, which is in no rollout: the
 server's log has the tokens of every response, so those of sessions without a rollout are counted from there.
 """
@@ -45,15 +45,15 @@ HOME = "plugin/codex/home"
 SESSIONS = f"{HOME}/sessions"
 MOST_ROLLOUTS = 200
 MOST_CALLS = 1000
-#: of a window that is used up
+#: the percentage of a window that is used up
 ALL_PERCENT = 100
 #: the limit of the account, beside those of single models
 OF_ALL_MODELS = (None, "codex")
-#: that are remembered of an account
+#: the most windows that are remembered of an account
 MOST_WINDOWS = 4
 BEGINS = re.compile(rb'"payload":\{"type":"task_started"')
 ENDS = re.compile(rb'"payload":\{"type":"(?:task_complete|turn_aborted)"')
-#: in each line of a rollout that counts
+#: found in each line of a rollout that counts
 COUNTS = re.compile(rb'"(?:token_\w+|function_call|custom_tool_call|item_completed|task_complete)"')
 #: how texts begin that codex inserts before the first user message
 INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<skill", "<permissions")
@@ -94,7 +94,7 @@ class Lines(Reading):
         super().__init__(attempt, source, redactor, phrases)
         self._model, self._calls = "", dict[str, str]()
         self._has_failed = False
-        #: when the last of its windows that are used up is granted again; 0: none is, as far as is known
+        #: when the last of its windows that are used up is granted again; 0: none is known to be used up
         self._resets_at = 0.0
 
     def _told(self, told: Json) -> Iterator[Told]:
@@ -146,7 +146,7 @@ class Lines(Reading):
                 yield "event", f"turn aborted: {shown(event.get('reason'))}", {"type": "turn_aborted"}
 
     def _refused(self, info: object, text: str) -> None:
-        """Cases: the error has a name; a status of the provider; only a text. What is said of its windows tells when
+        """Cases: the error has a name; a status of the provider; only a text. The report on its windows tells when
         one that is used up is granted again."""
         name = info if isinstance(info, str) else ""
         statuses = (dict_of(each).get("http_status_code") for each in dict_of(info).values())
@@ -288,7 +288,7 @@ class Codex(Kind):
         return counted(folder)
 
     def is_amid_turn(self, folder: Path) -> bool:
-        """With neither a start nor an end of a turn in sight, it is amid a long one, or before the first of all."""
+        """If the last lines have no start and no end of a turn, it is in a long turn, or before its first one."""
         end, is_all = end_of(folder / RAW)
         begins, ends = ([match.start() for match in pattern.finditer(end)] or [-1] for pattern in (BEGINS, ENDS))
         if begins[-1] == ends[-1]:

@@ -8,7 +8,7 @@ from supervisor.ports import AgentOrder
 
 class Command(Kind):
     first_words = ""
-    #: whichever it speaks
+    #: the program may use either
     apis = ("anthropic", "openai")
     has_walls = True
 

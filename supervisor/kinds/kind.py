@@ -64,11 +64,11 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Detour:
-    """What brings an agent to ask the gate instead of its provider."""
+    """What makes an agent call the gate instead of its provider."""
 
     env: Mapping[str, str]
     args: tuple[str, ...] = ()
-    #: variables that would lead past the gate
+    #: variables that would bypass the gate
     without: frozenset[str] = frozenset()
 
 
@@ -121,7 +121,7 @@ class Kind:
     plugin: str = ""
     #: the hosts of its model's API, which a firewall must allow
     hosts: tuple[str, ...] = ()
-    #: the APIs by which it asks its model, of those that the gate knows; (): it can't be led through the gate
+    #: the APIs by which it calls its model, of those that the gate supports; (): it can't use the gate
     apis: tuple[str, ...] = ()
     login: Login | None = None
     transcript: Transcript | None = None
@@ -131,7 +131,7 @@ class Kind:
     refusal: str = ESCAPE
     #: whether an agent of this machine can have walls around it, see `walled`
     has_walls: bool = False
-    #: what it reads of this machine inside of them, beside its program
+    #: what it reads of this machine inside the walls, beside its program
     reads: tuple[Path, ...] = ()
     #: files below its state directory that change while it works: signs of activity
     signs: tuple[str, ...] = (ACTIVE,)
@@ -147,12 +147,12 @@ class Kind:
         return {}
 
     def detour(self, url: str, key: str, env: Mapping[str, str]) -> Detour:
-        """Through the gate at `url`, with a key of its own; `env`: its profile's. Only for a kind with `apis`."""
+        """The detour by the gate at `url`, with its own `key`; `env`: its profile's. Only for a kind with `apis`."""
         return Detour({name: value for api in self.apis for name, value in DETOURS[api](url, key).items()})
 
     def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
-        """With walls around the agent; `keeper` starts a program inside of them. Only for a kind that `has_walls`.
-        Whatever of mngr's runs for the agent outside of them must not work on what the agent writes."""
+        """The order with walls around the agent; `keeper` starts a program inside them. Only if `has_walls`.
+        Programs of mngr that run for the agent outside the walls must not use what the agent writes."""
         raise NotImplementedError
 
     def counted(self, folder: Path) -> list[Counted]:

@@ -6,7 +6,7 @@ and the tokens of a response are counted when it has finished, by the id of that
 `mngr transcript` is rewritten after each turn and has no tokens: it is not read on this machine.
 
 opencode is a server that does the work and a screen that shows it. A screen that is opened after a question was asked
-does not show it, so no key answers it. The server is told no instead.
+does not show it, so no key answers it. The question is denied at the server.
 """
 
 import re
@@ -38,14 +38,14 @@ from supervisor.transcripts.tail import end_of
 OWN, CONVERTED = "logs/opencode_transcript", "opencode/common_transcript"
 RAW = f"{OWN}/events.jsonl"
 CONFIG = "plugin/opencode/config"
-#: configuration in a variable
+#: the variable that holds a configuration
 CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
 #: A user's message, which is repeated with a summary once it is answered; and the model's.
 TOLD = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"user")(?![^\n]*"summary":)', re.MULTILINE)
 ANSWERS = re.compile(rb'^\{"type":"message\.updated",(?=[^\n]*"role":"assistant")', re.MULTILINE)
 #: The limit of running calls, and of failed turns, that are remembered.
 MOST_REMEMBERED = 1000
-#: of a number of seconds that is believed
+#: the most digits of a number of seconds that is accepted
 MOST_DIGITS = 8
 #: An unattended agent does not update itself, and connects only to its model.
 UNATTENDED = {
@@ -62,7 +62,7 @@ mkdir -p "$config/node_modules"
 printf '{{"packages": {{"": {{"dependencies": {{"@opencode-ai/plugin": "*"}}}}}}}}' >"$config/package-lock.json"
 printf '{{"agent": {{"title": {{"disable": true}}}}, "share": "disabled"}}' >"$config/opencode.jsonc\""""
 
-#: Denies all that its server says it asks for. Where the server can't be asked, or knows of no question, a key on its
+#: Denies every question that its server reports. If the server can't be reached, or has no question, a key on its
 #: screen may still deny it.
 REFUSE = f"""port=$(head -c 5 "$MNGR_AGENT_STATE_DIR/opencode_server_port" 2>/dev/null | tr -cd 0-9)
 server=http://127.0.0.1:$port/permission
@@ -189,7 +189,7 @@ class OpenCode(Kind):
         return Program(self.name, start.profile.agent_args, provision=(PREPARE,), env=env, settings=SETTINGS)
 
     def walled(self, order: AgentOrder, keeper: tuple[str, ...]) -> AgentOrder:
-        """Its server and its screen each: they speak by a port of this machine. mngr splits the command at blanks."""
+        """Walls for its server and for its screen: they talk over a local port. mngr splits the command at blanks."""
         command = {"agent_types.opencode.command": " ".join((*keeper, self.executable))}
         return replace(order, settings={**order.settings, **command})
 

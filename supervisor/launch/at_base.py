@@ -1,4 +1,4 @@
-"""What an agent is told of its test: what it came to at the base, if that is known by then."""
+"""What an agent is told of its test: its result at the base, if that is known by then."""
 
 from dataclasses import dataclass
 
@@ -34,13 +34,13 @@ class _Report:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What is read of the run that `verification.baselines` keeps."""
+    """The part that is read of the run that `verification.baselines` keeps."""
 
     report: _Report
 
 
 def at_base(layout: Layout, batch: Batch, job: int) -> AtBase:
-    """Blocking."""
+    """The result of a job's test at the base. Blocking."""
     test = batch.job(job).test
     places = ("", *batch.profile.pools, *batch.profile.verify_pools)
     files = (layout.at_base(batch.id, batch.survey.round, file_of(test), place) for place in places)

@@ -56,7 +56,7 @@ IDENTITY = (
     "git config user.name >/dev/null || git config user.name 'agent-supervisor'",
     "git config user.email >/dev/null || git config user.email 'agent-supervisor@localhost'",
 )
-#: Lays out earlier work, whole or not at all, and uncommitted. Without it the agent begins at the base.
+#: Applies earlier work, whole or not at all, and uncommitted. If that fails, the agent starts at the base.
 APPLY = f'git apply --whitespace=nowarn "$MNGR_AGENT_STATE_DIR/{EARLIER}" || echo "earlier work does not apply" >&2'
 
 
@@ -118,7 +118,7 @@ class ContractOrders:
         )
 
     def _provision(self, profile: Profile, attempt: Attempt, of_program: tuple[str, ...]) -> tuple[str, ...]:
-        """The setup comes last: it is for the files as they are then."""
+        """The setup comes last, because it needs the files as they are then."""
         apply = (APPLY,) if self._layout.earlier(attempt.key).exists() else ()
         return (*IDENTITY, *apply, *of_program, *([profile.setup] if profile.setup else []))
 
@@ -141,7 +141,7 @@ class ContractOrders:
         return str(asked["run"])
 
     def _extra(self, profile: Profile, job: int, detour: Detour) -> dict[str, str]:
-        """`integrator_env`, which may allow a push, goes to the integrator only; no key to an agent of the gate's."""
+        """`integrator_env`, which may allow a push, goes to the integrator only; agents of the gate get no key."""
         env = {**profile.env, **profile.integrator_env} if job == INTEGRATOR else profile.env
         kept = {name: value for name, value in env.items() if name not in {*detour.env, *detour.without}}
         return {name: self._value(name, value) for name, value in kept.items()}

@@ -13,9 +13,9 @@ from supervisor.model.price import PRICES, Price
 from supervisor.model.share import WindowShare
 from supervisor.model.usage import NOTHING, Usage
 
-#: how many agents an account begins with, before anything is known of it
+#: how many agents an account begins with, before its level is known
 FIRST_LEVEL = 8
-#: Reasons of a pause besides the hindrances: what may be spent is spent, people use it now, its pace is ahead.
+#: Reasons of a pause besides the hindrances: a cap is reached, people use the account now, it is ahead of its pace.
 CAP, NO_USE, PACE = "cap", "no-use", "pace"
 
 
@@ -43,7 +43,7 @@ class AccountSpec:
     #: the most agents at a time; 0: as many as its level allows
     slots: int = 0
     caps: Caps = Caps()
-    #: the share of each cap, and of each window that its provider tells of, that is left for people
+    #: the share of each cap, and of each window that its provider reports, that is left for people
     leave: float = 0.0
     #: "9:00-18:00": only people use it then; "": no such time
     no_use: str = ""
@@ -58,7 +58,7 @@ class Budget:
 
     #: of all subscriptions (tokens), and of all accounts that are paid (dollars)
     caps: Caps = Caps()
-    #: what a job is believed to use until some have ended
+    #: what a job is expected to use until some have ended
     guess_tokens: int = 1_000_000
     #: how long agents have to publish once a cap is reached
     grace_seconds: float = 300.0
@@ -78,7 +78,7 @@ class Pause:
     since: float
     #: 0: until a person resumes it
     until: float = 0.0
-    #: a part of the names of the models that it is about; "": all
+    #: a part of the names of the models that are paused; "": all
     model: str = ""
     detail: str = ""
     #: how often in a row, for its back-off
@@ -89,17 +89,17 @@ class Pause:
         return self.reason in FOR_A_PERSON
 
     def holds(self, model: str) -> bool:
-        """Whether an agent of that model waits for its end; a model that is not known may be the one."""
+        """Whether an agent of that model waits for its end; an unknown model may be the paused one."""
         return not self.model or not model or self.model in model.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What was refused, and is not acted on yet."""
+    """A refusal that is not acted on yet."""
 
     problem: str
     at: float
-    #: when the provider says that it serves again; 0: it did not
+    #: when the provider says that it serves again; 0: it did not say
     until: float = 0.0
     model: str = ""
     detail: str = ""
@@ -110,9 +110,9 @@ class Level:
     """How many agents an account serves at a time, as far as that is known."""
 
     agents: int = FIRST_LEVEL
-    #: how many were served, as the last refusal has shown; 0: there was none yet
+    #: how many agents were served, as the last refusal showed; 0: there was no refusal yet
     known: int = 0
-    #: when it came back to that; 0: it is below
+    #: when the level came back to that number; 0: it is below
     back_at: float = 0.0
     changed_at: float = 0.0
     lowered_at: float = 0.0
@@ -125,7 +125,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used in a period that ends at a known time; 0: since ever."""
+    """What was used in a period that ends at `until`; 0: in all time."""
 
     until: float = 0.0
     usage: Usage = NOTHING
@@ -144,7 +144,7 @@ class Account:
     busy: int = 0
     #: by reason, or by reason and model
     pauses: Map[str, Pause] = field(default_factory=Map)
-    #: what was refused and not acted on yet, like `pauses`
+    #: refusals that are not acted on yet, with the same keys as `pauses`
     objections: Map[str, Objection] = field(default_factory=Map)
     #: how often in a row it was paused for each reason, since it last served
     tries: Map[str, int] = field(default_factory=Map)
@@ -155,7 +155,7 @@ class Account:
     jobs: int = 0
     job_usage: Usage = NOTHING
     job_money: int = 0
-    #: what its provider told of its windows, by their minutes; one that is over says nothing
+    #: what its provider reported of its windows, by their minutes; one that is over does not count
     windows: Map[int, WindowShare] = field(default_factory=Map)
     #: how long it was paused, by reason
     paused_seconds: Map[str, float] = field(default_factory=Map)

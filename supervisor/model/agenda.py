@@ -1,4 +1,4 @@
-"""The agenda: what is due, and when. Besides free slots, `plan` looks at nothing else."""
+"""The agenda: what is due, and when. `plan` looks only at this and at free slots."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Alerts: what a person should know of now, and what the rules for them need to remember."""
+"""Alerts: what a person should know now, and what their rules need to remember."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,7 +19,7 @@ class AlertKind(StrEnum):
     BUDGET = "budget"
     #: the queue or a batch has been paused for so many seconds
     PAUSED = "paused"
-    #: the model's provider wants a person: a login or a credit
+    #: the model's provider needs a person: for a login or for credit
     STOPPED = "stopped"
     #: jobs wait, and for so many seconds none was launched and none has ended
     NOT_MOVING = "not-moving"
@@ -37,7 +37,7 @@ class Rule:
     limit: float = 0
 
 
-#: what holds where nothing else is said
+#: the rules that apply unless others are configured
 DEFAULT_RULES = (
     Rule(AlertKind.SAME_FAILURE, 5),
     Rule(AlertKind.TIME_OUTS, 10),
@@ -53,7 +53,7 @@ DEFAULT_RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    #: the same for as long as the same thing is the matter
+    #: the same for as long as the problem lasts
     id: str
     kind: str
     #: a batch, a job, a schedule, or "" for the queue
@@ -70,7 +70,7 @@ class Alerts:
     open: Map[str, Alert] = field(default_factory=Map)
     #: the last ones that were resolved, oldest first
     past: tuple[Alert, ...] = ()
-    #: since when the queue ("") or a batch is paused, by a person or until one resumes it
+    #: since when the queue ("") or a batch has been paused, by a person or until one resumes it
     paused: Map[str, float] = field(default_factory=Map)
     #: when the queue last moved: a job was launched or ended, or it became possible again
     moved: float = 0

@@ -62,7 +62,7 @@ class Attempt:
     quiet_since: float | None = None
     #: whether it then waits for input
     waits: bool = False
-    #: whether it then has not begun: no answer of its model was ever heard
+    #: whether it then has not begun: no answer of its model was ever seen
     unheard: bool = False
     #: the reasons for which it was nudged: each at most once
     nudges: frozenset[str] = frozenset()

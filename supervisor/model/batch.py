@@ -52,7 +52,7 @@ class Stop:
 class Integrations:
     """How the work of a batch is merged, partial integrations included."""
 
-    #: so many so far
+    #: the number of integrations so far
     count: int = 0
     #: why the last try failed; it will be retried
     trouble: str = ""
@@ -76,12 +76,12 @@ class Integrations:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the last integration came to."""
+    """The result of the last integration."""
 
     branch: str = ""
     #: the branch's last commit
     head: str = ""
-    #: what did not stop it
+    #: what went wrong and did not stop it
     problems: tuple[str, ...] = ()
     #: what a reader of the branch should know
     notes: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Batch:
     cancelled_by: str = ""
     stop: Stop = Stop()
     window_open: bool = True
-    #: for how long its accounts were paused, by reason: when it was submitted, and from then until it finished
+    #: for how long its accounts were paused, by reason: before it was submitted, and from then until it finished
     paused_before: Map[str, float] = field(default_factory=Map)
     held_up: Map[str, float] = field(default_factory=Map)
     #: the time of its first launch
@@ -148,7 +148,7 @@ class Batch:
     #: of all its jobs; money in micro-dollars
     usage: Usage = NOTHING
     money: int = 0
-    #: how many attempts came to an end of their own, and what they used
+    #: the number of attempts that ended without a refusal by their provider, and what they used
     ended: int = 0
     ended_usage: Usage = NOTHING
     ledger: Map[int, LedgerRow] = field(default_factory=Map)
@@ -215,7 +215,7 @@ class Batch:
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The failures of its attempts by what they have in common, those of most jobs first."""
+        """The patterns of its failed attempts, the one with the most jobs first."""
         return self.failures.largest_first
 
     @property
@@ -245,12 +245,12 @@ class Batch:
 
     @property
     def next_waiting(self) -> int | None:
-        """The same, if it may be launched now."""
+        """The job to launch next, if it may be launched now."""
         number = self.next_queued
         return None if number is None or self.awaits_survey(number) else number
 
     def awaits_survey(self, number: int) -> bool:
-        """Whether it will be known only after its file was run at the base that the job has siblings."""
+        """Whether the job's file must be run at the base before its siblings are known."""
         if not self.profile.hold_siblings or number in self.touched or number == INTEGRATOR:
             return False
         return self.survey.awaits(file_of(self.tests[number - 1]))

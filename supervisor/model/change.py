@@ -7,7 +7,7 @@ TEST_KINDS = frozenset({"FIX_TEST", "IMPROVE_TEST", "FIX_TUTORIAL", "DOC"})
 IMPLEMENTATION = "FIX_IMPL"
 
 
-#: of which job, and its commit
+#: the job, and its commit
 type ChangeKey = tuple[int, str]
 
 

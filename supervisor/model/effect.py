@@ -23,7 +23,7 @@ class Launch(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Nudge(Effect):
-    """Tell the agent what is missing. If it asks for permission, first answer no."""
+    """Send the agent a message. If it asks for permission, first answer no."""
 
     began: NudgeStarted
     attempt: Attempt
@@ -49,7 +49,7 @@ class Verify(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Abandon(Effect):
-    """End the verification of the group of this name: nobody waits for it."""
+    """End the verification of the group of this name: no claim waits for it."""
 
     key: AttemptKey
 
@@ -65,7 +65,7 @@ class RunAtBase(Effect):
 
 @dataclass(frozen=True, slots=True)
 class LeaveBase(Effect):
-    """End the run of a group of a survey: nobody needs it."""
+    """End the run of a group of a survey: it is no longer needed."""
 
     batch: str
     number: int
@@ -83,7 +83,7 @@ class Clear(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Revise(Effect):
-    """Revert the dropped commits on the branch of a batch, and put back those that are not dropped any more."""
+    """Revert the dropped commits on the branch of a batch, and put back those that are no longer dropped."""
 
     batch: str
     number: int

@@ -15,7 +15,7 @@ INTEGRATOR = 0
 
 class JobState(StrEnum):
     QUEUED = "queued"
-    #: it waits for the work of a sibling, whose agent may mend its test as well
+    #: it waits for the work of a sibling, whose agent may fix its test as well
     HELD = "held"
     LAUNCHING = "launching"
     RUNNING = "running"
@@ -93,7 +93,7 @@ class Setbacks:
     #: why the model's provider refuses to serve its agent now (`Hindrance`), and since when
     hindrance: str = ""
     hindered_at: float = 0.0
-    #: the number of attempts that ended so
+    #: the number of attempts that ended with a hindrance
     hindrances: int = 0
     #: why it was last requeued
     why: str = ""

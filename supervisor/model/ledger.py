@@ -1,4 +1,4 @@
-"""The ledger: what became of each job's work. It always adds up to the number of jobs."""
+"""The ledger: the fate of each job's work. Its numbers always add up to the number of jobs."""
 
 from dataclasses import dataclass
 from enum import StrEnum

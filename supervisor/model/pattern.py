@@ -7,7 +7,7 @@ from immutables import Map
 
 
 class Fingerprint(NamedTuple):
-    """Failures with the same fingerprint are taken for the same failure."""
+    """Failures with the same fingerprint count as the same failure."""
 
     #: where it failed, as a state of a job: launching, running, collecting or verifying
     stage: str
@@ -22,15 +22,15 @@ class Fingerprint(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Pattern:
     fingerprint: Fingerprint
-    #: the message of the first failure, as it was told
+    #: the message of the first failure, unchanged
     sample: str
     #: how many attempts had ended when it was first seen
     since: int = 0
-    #: the jobs that failed so, and when each did first
+    #: the jobs that failed in this way, and when each first did
     jobs: Map[int, float] = field(default_factory=Map)
     #: whether it says something about the surroundings of the tests; only such a pattern trips the breaker
     counts: bool = True
-    #: the breaker tripped because of it; and with how many jobs a person resumed the batch then
+    #: the breaker tripped because of it; and how many jobs it had when a person resumed the batch
     tripped: bool = False
     accepted: int = 0
 
@@ -88,7 +88,7 @@ class Failures:
 
     @property
     def share(self) -> float:
-        """Of the jobs that were tried, those that fail."""
+        """The share of the jobs that were tried that fail."""
         tried = len(self.failing) + len(self.well)
         return len(self.failing) / tried if tried else 0.0
 

@@ -1,4 +1,4 @@
-"""Who paused the queue or a batch, and when: kept for those who ask why nothing is launched."""
+"""Who paused the queue or a batch, and when: kept to explain why nothing is launched."""
 
 from dataclasses import dataclass
 

@@ -17,7 +17,7 @@ class Policy:
     pools: tuple[str, ...] = ()
     #: whose login or key its agents use; without a configured one it has the name of the kind of agent
     accounts: tuple[str, ...] = ()
-    #: the models of its agents; one that a profile does not name is only in `*`
+    #: the models of its agents; only `*` allows a model that the profile does not name
     models: tuple[str, ...] = ()
 
 

@@ -22,7 +22,7 @@ class Pool:
     #: `slots` follows the pressure of this machine, up to `most`
     auto: bool = False
     most: int = 0
-    #: the number of verifications at a time, where it is remote; 0: by its slots
+    #: the number of verifications at a time, if it is remote; 0: derived from its slots
     verify_slots: int = 0
 
     #: the number of agents that hold a slot

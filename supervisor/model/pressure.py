@@ -1,11 +1,11 @@
-"""What is left of this machine, as last looked at."""
+"""What is left of this machine, as last measured."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Shares of time are those of the last ten seconds in which tasks waited for it (pressure stall information)."""
+    """The shares are of the last ten seconds in which tasks waited for a resource (pressure stall information)."""
 
     memory_free_mb: int
     memory_total_mb: int

@@ -12,7 +12,7 @@ MICRO = 1_000_000
 
 
 def dollars(money: float) -> str:
-    """Of micro-dollars, for people."""
+    """Micro-dollars as text for people."""
     return f"${money / MICRO:,.2f}"
 
 
@@ -38,8 +38,8 @@ class Price:
         return round(sum(tokens * dollars for tokens, dollars in told))
 
 
-#: List prices; the first match counts. A model that is not known costs as much as the dearest one here, because what
-#: is not known must not exceed a cap.
+#: List prices; the first match counts. An unknown model costs as much as the dearest one here, because it must not
+#: exceed a cap.
 PRICES = (
     Price("haiku", 1.0, 1.25, 0.10, 5.0),
     Price("sonnet", 3.0, 3.75, 0.30, 15.0),
@@ -52,7 +52,7 @@ PRICES = (
 )
 
 
-#: What kinds of tokens cost beside each other, for a model that no price is told of.
+#: What the kinds of tokens cost relative to each other, for a model without a price.
 WEIGHTS = Price("", 1.0, 1.25, 0.1, 5.0)
 
 

@@ -39,10 +39,10 @@ class Profile:
     pytest_args: tuple[str, ...] = ()
     #: the unit of one job, as pytest collects it: function, case, file or class
     per: str = "function"
-    #: which of the tests that pytest collects become jobs: all, failed, red or changed; where it is changed, it is
-    #: noted what verified tests reach
+    #: which of the tests that pytest collects become jobs: all, failed, red or changed; with changed, it is recorded
+    #: what verified tests reach
     select: str = "all"
-    #: of the tests that `changed` skips, this share is run all the same
+    #: the share of the tests that `changed` skips which is run all the same
     audit_share: float = 0.05
     #: folders of the repository that come first on PYTHONPATH in a test run, so that an editable install of the
     #: user's checkout does not shadow the agent's code
@@ -63,7 +63,7 @@ class Profile:
     verify_group: int = 32
     #: what runs at the base: full (all files, beside the agents), file (when a claim needs it) or none
     survey: str = "file"
-    #: of jobs that fail at the base at one place of shared code, one gets an agent; its fix is tried on the others
+    #: if jobs fail at the base at one place of shared code, one gets an agent, and its fix is tried on the others
     hold_siblings: bool = False
     #: the pools in which claims are verified; (): each where its work was made
     verify_pools: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Profile:
     integrator: bool = True
     #: walls around what agents wrote when it runs in verification: auto, require or off
     sandbox: str = "auto"
-    #: what runs inside them has the network: setup, always or never
+    #: when what runs inside them has the network: setup, always or never
     sandbox_network: str = "setup"
     #: more paths that may be read, and that may be written
     sandbox_read: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""How often a provider may be asked to create something: a token bucket, which learns from refusals.
+"""How often a provider may be asked to create something: a token bucket that learns from refusals.
 
-A token comes `per_second` times a second, and a creation takes one. Few are saved up, so that what providers count by
-the second stays below their limit. The bucket is kept as the time at which it is full again.
+`per_second` tokens come each second, and a creation takes one. Few are saved up, so that the creations of any second
+stay below the provider's limit. The bucket is kept as the time at which it is full again.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ class Rate:
     learned: float = 0.0
     #: when `learned` last changed
     learned_at: float = 0.0
-    #: when as many tokens are saved up as can be
+    #: when the bucket is full
     full_at: float = 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""The review of a batch's branch: what people think of its commits, and what the branch has of that by now."""
+"""The review of a batch's branch: what people decided on its commits, and how far the branch agrees by now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from immutables import Map
 
 
 class Verdict(StrEnum):
-    """Of a person on a commit. UNREVIEWED: none, or one that was taken back."""
+    """A person's verdict on a commit. UNREVIEWED: there is none, or it was taken back."""
 
     ACCEPTED = "accepted"
     DROPPED = "dropped"
@@ -21,7 +21,7 @@ WORDS = {"accept": Verdict.ACCEPTED, "drop": Verdict.DROPPED, "undo": Verdict.UN
 
 @dataclass(frozen=True, slots=True)
 class ReviewedBranch:
-    """The branch that an integration made: a sealed batch is not in memory any more."""
+    """The branch that an integration made, kept here because a sealed batch is no longer in memory."""
 
     repo: str
     base: str
@@ -58,24 +58,24 @@ class Review:
     batch: str
     branch: ReviewedBranch
     opinions: Map[str, Opinion] = field(default_factory=Map)
-    #: the commits that are not on the branch any more, and the commit that took each out; "": not one of ours
+    #: the commits that are no longer on the branch, and the commit that took each out; "": not one of ours
     taken_out: Map[str, str] = field(default_factory=Map)
     #: why a commit could not be taken out or put back; not tried again until it is asked for again
     problems: Map[str, str] = field(default_factory=Map)
-    #: about the last revision of the branch
+    #: notes about the last revision of the branch
     notes: tuple[str, ...] = ()
-    #: the commits that the branch of the pull request does not have any more
+    #: the commits that the branch of the pull request no longer has
     out_there: tuple[str, ...] = ()
     #: why the text of the pull request does not say that yet; it will be tried again
     unsaid: str = ""
-    #: revisions so far, and those of the last ones that failed
+    #: the number of revisions so far, and of the last ones in a row that failed
     number: int = 0
     tries: int = 0
     #: why the last one failed; it will be tried again
     trouble: str = ""
     #: a revision is under way
     is_working: bool = False
-    #: of the last request
+    #: the time of the last request
     at: float = 0.0
 
     def verdict(self, commit: str) -> Verdict:
@@ -84,7 +84,7 @@ class Review:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What there is to say about the last revision."""
+        """The notes on the last revision, and why the pull request does not have them yet."""
         if not self.unsaid:
             return self.notes
         why = f"the text of the pull request does not say it yet: {self.unsaid}; it is tried again by itself"
@@ -92,12 +92,12 @@ class Review:
 
     @property
     def is_due(self) -> bool:
-        """The branch, or the text of its pull request, is not as it has to be."""
+        """Whether the branch, or the text of its pull request, does not agree with the review yet."""
         return bool(self.unsaid) or bool(self.due)
 
     @property
     def due(self) -> tuple[Reversal, ...]:
-        """What the branch has to lose or to get back."""
+        """The commits to take out of the branch, or to put back."""
         return tuple(self._due())
 
     def _due(self) -> Iterator[Reversal]:

@@ -1,4 +1,4 @@
-"""Schedules: batches that are submitted at their time."""
+"""Schedules: batches that the daemon submits at planned times."""
 
 from dataclasses import dataclass
 from datetime import time
@@ -6,7 +6,7 @@ from datetime import time
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One as configured."""
+    """A schedule as configured."""
 
     name: str
     repo: str
@@ -23,7 +23,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What has become of a schedule's last time."""
+    """What happened at a schedule's last time."""
 
     #: the last time that is settled, or for which a submission began; at first, when the schedule became known
     last: float

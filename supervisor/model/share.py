@@ -1,4 +1,4 @@
-"""How much of a subscription's window is used, as its provider tells it."""
+"""How much of a subscription's window is used, as its provider reports it."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _UNITS = ((24 * 60, "day"), (60, "hour"), (1, "minute"))
 class WindowShare:
     #: its length
     minutes: int
-    #: of 1, by agents and people together
+    #: the share from 0 to 1, by agents and people together
     used: float
     resets_at: float
     #: when the provider said so
@@ -25,7 +25,7 @@ class WindowShare:
 
     @property
     def called(self) -> str:
-        """As a sentence has it."""
+        """The name for a sentence, such as "5-hour window"."""
         number, unit = self._length
         return f"{number}-{unit} window"
 

@@ -24,9 +24,9 @@ class Family:
     place: str
     #: its jobs, held or not, in the order in which they became known
     jobs: tuple[int, ...] = ()
-    #: the job whose agent the others wait for; 0: nobody's
+    #: the job whose agent the others wait for; 0: none
     first: int = 0
-    #: how many agents that were waited for came to nothing
+    #: how many of the jobs that the others waited for brought no fix
     failed: int = 0
     fix: Fix | None = None
 
@@ -44,7 +44,7 @@ class Siblings:
         return replace(self, families=self.families.set(family.place, family))
 
     def joined(self, place: str, jobs: tuple[int, ...]) -> "Siblings":
-        """With these jobs in the family of that place. A job stays in the first family that it was seen in."""
+        """Add these jobs to the family of that place. A job stays in the first family that it was seen in."""
         new = tuple(job for job in jobs if job not in self.place_of)
         family = self.families.get(place) or Family(place)
         more = replace(self, place_of=self.place_of.update(dict.fromkeys(new, place)))

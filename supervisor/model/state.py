@@ -42,11 +42,11 @@ class State:
     configured: tuple[PoolSpec, ...] = ()
     agenda: Agenda = field(default_factory=Agenda)
     verifying: Verifying = field(default_factory=Verifying)
-    #: what a person should know of now, and what that is decided from
+    #: what a person should know now, and the facts from which that is decided
     alerts: Alerts = field(default_factory=Alerts)
-    #: what has become of each schedule's last time
+    #: what happened at the last time of each schedule
     schedules: Map[str, Run] = field(default_factory=Map)
-    #: of branches of batches that are over, by batch
+    #: reviews of the branches of batches that are over, by batch
     reviews: Map[str, Review] = field(default_factory=Map)
     #: the number of batches ever submitted
     submitted: int = 0

@@ -1,4 +1,4 @@
-"""The survey of a batch: what its test files come to at the base, before anybody works on them.
+"""The survey of a batch: the results of its test files at the base, before any agent works on them.
 
 The files are run in groups, each of which takes a verify slot. The state has counts and some names; the results of
 every test are kept in the state directory.
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-#: so many red and so many flaky tests are named
+#: the most red tests, and the most flaky tests, that are named
 MOST_NAMED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What some files came to at the base. Each case of a test counts."""
+    """The results of some files at the base. Each case of a test counts."""
 
     green: int = 0
     red: int = 0
@@ -27,19 +27,19 @@ class Surveyed:
     #: the names of some
     red_tests: tuple[str, ...] = ()
     flaky_tests: tuple[str, ...] = ()
-    #: the one cause, in words that vary with no test, of all that is red or was not run; "": none, or several
+    #: the one cause of all that is red or was not run, in words that are the same for all tests; "": none, or several
     cause: str = ""
-    #: how one of them put it
+    #: the message of one of them
     sample: str = ""
     #: why nothing could be run, such as a setup that fails
     problem: str = ""
-    #: of the runs
+    #: the time of the runs
     seconds: float = 0.0
-    #: of the longest setup
+    #: the time of the longest setup
     setup_seconds: float = 0.0
-    #: where siblings are held: of what is red, how much fails at a place of shared code
+    #: if siblings are held: how many of the red ones fail at a place of shared code
     shared: int = 0
-    #: of one group: the jobs that fail at each such place, by its description
+    #: for one group: the jobs that fail at each such place, by its description
     families: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
@@ -87,17 +87,17 @@ NOTHING_FOUND = Surveyed()
 class Survey:
     #: all that is surveyed, in the order of the jobs; (): there is no survey
     files: tuple[str, ...] = ()
-    #: so many of them have been begun
+    #: how many of them have been begun
     cursor: int = 0
-    #: of those, the ones that have to be begun again
+    #: those of them that have to be begun again
     again: tuple[str, ...] = ()
     #: groups that have a slot, by their number
     under_way: Map[int, tuple[str, ...]] = field(default_factory=Map)
     #: the number of the last group
     groups: int = 0
-    #: so many files have been run, or could not be
+    #: how many files have been run, or could not be
     over: int = 0
-    #: it begins anew when a person resumes a batch that it has stopped, and stops it no more
+    #: the survey starts again when a person resumes a batch that it stopped, and does not stop that batch again
     round: int = 0
     found: Surveyed = NOTHING_FOUND
 
@@ -106,7 +106,7 @@ class Survey:
         return bool(self.again) or self.cursor < len(self.files)
 
     def awaits(self, file: str) -> bool:
-        """Whether it will be run, or is."""
+        """Whether the file is running or will be run."""
         if self.over == len(self.files):
             return False
         under_way = any(file in files for files in self.under_way.values())
@@ -116,7 +116,7 @@ class Survey:
         return self.again[:most] or self.files[self.cursor : self.cursor + most]
 
     def begun(self, number: int, files: tuple[str, ...]) -> "Survey":
-        """A group has the next files that are due."""
+        """Give the next files that are due to a group."""
         survey = replace(self, under_way=self.under_way.set(number, files), groups=number)
         if self.again:
             return replace(survey, again=self.again[len(files) :])

@@ -16,7 +16,7 @@ class Usage:
     model: str = ""
     #: the part of `input` that was written to a cache
     written: int = 0
-    #: of one attempt: what its conversation had come to at the last request, answer included; 0: not known
+    #: for one attempt, the tokens of its conversation at the last request, answer included; 0: not known
     context: int = 0
 
     @property

@@ -10,7 +10,7 @@ from immutables import Map
 
 from supervisor.model.attempt import AttemptKey
 
-#: so many claims are verified together at first
+#: the most claims that are verified together at first
 FIRST_SIZE = 16
 
 
@@ -33,7 +33,7 @@ class Verifying:
     groups: Map[AttemptKey, Group] = field(default_factory=Map)
     #: the group of each claim that has one
     group_of: Map[AttemptKey, AttemptKey] = field(default_factory=Map)
-    #: the jobs with which a claim may not be in a group: its test notices their work, or theirs notices its work
+    #: the jobs that a claim may not share a group with: their work affects its test, or its work affects theirs
     apart: Map[AttemptKey, frozenset[int]] = field(default_factory=Map)
     #: by batch: the size of its next group; it grows while groups are green and shrinks when one is red
     sizes: Map[str, int] = field(default_factory=Map)
@@ -49,7 +49,7 @@ class Verifying:
         return other.job in self.apart.get(one, ()) or one.job in self.apart.get(other, ())
 
     def busy(self, pool: str = "") -> int:
-        """Slots that are taken there."""
+        """The number of slots in use in the pool."""
         return sum(group.pool == pool for group in self.groups.values())
 
     def begun(self, key: AttemptKey, first: AttemptKey, pool: str = "") -> "Verifying":
@@ -61,7 +61,7 @@ class Verifying:
         )
 
     def left(self, key: AttemptKey, *, is_red: bool = False) -> "Verifying":
-        """The claim waits no more, or leaves its group; the last one to leave frees the slot."""
+        """Remove the claim from the waiting ones or from its group; the last one to leave frees the slot."""
         waiting = self.waiting.delete(key) if key in self.waiting else self.waiting
         if (first := self.group_of.get(key)) is None:
             return replace(self, waiting=waiting)
@@ -86,7 +86,7 @@ class Verifying:
 
 
 def _resized(sizes: Map[str, int], batch: str, group: Group) -> Map[str, int]:
-    """A group that was smaller than it might have been says nothing about larger ones."""
+    """A green group that was smaller than allowed says nothing about larger ones."""
     size = sizes.get(batch, FIRST_SIZE)
     if group.is_red:
         return sizes.set(batch, max(1, min(size, group.size) // 2))

@@ -15,7 +15,7 @@ class Waking:
     cost: int
     #: what starting its job again would cost
     instead: int
-    #: dollars for a million new tokens, where amounts are told in those; 0: the account pays with money
+    #: dollars for a million new tokens, if amounts are shown in tokens; 0: the account pays with money
     per_token: float = 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""Alerts as data for JSON, and as text for those who are told."""
+"""Alerts as data for JSON, and as text for receivers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from supervisor.observe.snapshot import SCHEMA_VERSION, answer, rfc3339
 
 
 def alerts(state: State, now: float, receivers: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Those that hold, oldest first, and the last ones that are over."""
+    """The open alerts, oldest first, and the latest ones that are over."""
     rows = sorted(state.alerts.open.values(), key=lambda alert: (alert.since, alert.id))
     past = [row(alert) for alert in reversed(state.alerts.past)]
     told = [{"name": name, **told} for name, told in (receivers or {}).items()]
@@ -30,7 +30,7 @@ def row(alert: Alert) -> dict[str, Any]:
 
 
 def notice(event: AlertRaised | AlertResolved) -> dict[str, Any]:
-    """What a receiver is told. `text` is a whole sentence, for receivers that know nothing else."""
+    """The content for a receiver. `text` is a whole sentence, for receivers that use no other field."""
     is_over = isinstance(event, AlertResolved)
     text = f"Over: {event.message} ({event.why})" if isinstance(event, AlertResolved) else event.message
     return {

@@ -1,4 +1,4 @@
-"""The jobs that somebody watches: those that are at work, of all open batches; and those that ended last.
+"""The jobs to watch: those at work, of all open batches, and those that ended last.
 
 Small rows, for views that ask every second: their number depends on the slots, not on the size of the batches.
 """
@@ -13,7 +13,7 @@ from supervisor.model.job import Job, JobState
 from supervisor.model.state import State
 from supervisor.observe.snapshot import rfc3339
 
-#: so many of those that ended are shown
+#: how many ended jobs are shown
 MOST_ENDED = 200
 
 type Row = dict[str, Any]
@@ -29,7 +29,7 @@ def rows(state: State, now: float, batch: str = "", *, ended: bool = False) -> l
 
 
 def _at_work(batch: Batch) -> Iterator[Job]:
-    """Those for which something is done; a job that waits for its back-off is queued."""
+    """The jobs that something is done for; a job that waits for its back-off counts as queued."""
     waits = (JobState.QUEUED, JobState.HELD)
     jobs = (job for job in batch.begun() if not job.state.is_over and job.state not in waits)
     return iter(sorted(jobs, key=lambda job: job.number))
@@ -53,7 +53,7 @@ def _row(state: State, batch: Batch, job: Job, now: float) -> Row:
 
 
 def _since(job: Job, attempt: Attempt | None) -> float | None:
-    """Since when it is as it is, as far as that is known."""
+    """Since when the job is in its state, as far as it is known."""
     if job.state.is_over:
         return job.times.ended
     if job.state is JobState.VERIFYING:
@@ -62,7 +62,7 @@ def _since(job: Job, attempt: Attempt | None) -> float | None:
 
 
 def _health(job: Job, attempt: Attempt | None, now: float) -> str:
-    """One word or two; "": well."""
+    """One or two words; "": healthy."""
     if job.state is JobState.PARKED:
         return "asks"
     if job.setbacks.hindrance and not job.state.is_over:

@@ -1,4 +1,4 @@
-"""Claims that wait to be verified or are, by their batch and by the place that verifies them."""
+"""Claims that wait for verification or are being verified, by batch and by the place that verifies them."""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -10,8 +10,8 @@ type View = dict[str, Any]
 
 
 def verifying(state: State) -> dict[str, View]:
-    """By batch: how many of its claims wait for a verify slot, and how many are being verified; and how many slots
-    there are where they are verified."""
+    """By batch: how many of its claims wait for a verify slot, how many are being verified, and how many slots the
+    places have that verify them."""
     waiting = Counter(key.batch for key in state.verifying.waiting)
     running = Counter(key.batch for key in state.verifying.group_of)
     places: defaultdict[str, set[str]] = defaultdict(set)
@@ -28,7 +28,7 @@ def verifying(state: State) -> dict[str, View]:
 
 
 def verify_slots(state: State, place: str = "") -> View:
-    """Of this machine, or of a remote pool."""
+    """The verify slots of this machine, or of a remote pool."""
     verifying = state.verifying
     at_home = [batch for batch in state.batches.values() if home_of(state.pools, batch.profile) == place]
     surveyed = [files for batch in at_home for files in batch.survey.under_way.values()]

@@ -1,4 +1,4 @@
-"""What is known of the review of a branch, commit by commit, in a report."""
+"""The review of a branch in a report, commit by commit."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from supervisor.model.review import Verdict
 @dataclass(frozen=True, slots=True)
 class CommitReview:
     commit: str
-    #: whose work it has
+    #: the jobs whose work it contains
     jobs: tuple[str, ...]
     #: the number of doubts about their work
     doubts: int = 0
@@ -21,7 +21,7 @@ class CommitReview:
     reason: str = ""
     #: it is not on the branch any more
     is_out: bool = False
-    #: the commit that reverted it; "": none, or not one that says so
+    #: the commit that reverted it; "": none, or none that names it
     reverted_by: str = ""
     #: why it could not be reverted or put back
     problem: str = ""

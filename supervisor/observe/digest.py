@@ -1,7 +1,7 @@
-"""What a time brought, as data: finished batches, alerts, agents that wait for a person, hours that were lost. Pure.
+"""The digest of a period, as data: finished batches, alerts, agents that wait for a person, lost hours. Pure.
 
-Hours are lost while agents could not be launched: an account, a batch or the queue was paused. Pauses come from the
-events of the time; of one that was under way before, and still is, no event is in it, but the state knows it.
+Hours are lost while no agents could be launched, because an account, a batch or the queue was paused. Pauses come
+from the events of the period; a pause that began before it and still lasts has no event in it, but is in the state.
 """
 
 import json
@@ -37,7 +37,7 @@ class Pauses:
     open: dict[Key, float] = field(default_factory=dict)
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)
     times: dict[tuple[str, str], int] = field(default_factory=dict)
-    #: of those that began before the time, the ones whose end was seen
+    #: the pauses whose end was counted
     _seen: set[Key] = field(default_factory=set)
 
     def heard(self, event: Event) -> None:
@@ -58,7 +58,7 @@ class Pauses:
                 self._batch_goes_on(event.batch, event.at, is_resumed=isinstance(event, ev.BatchResumed))
 
     def ended(self, state: State, now: float) -> None:
-        """What still holds, also where its beginning was before the time."""
+        """Count the pauses that still last, including those that began before the period."""
         for key, began in _holding(state):
             if began < self.since:
                 self.open.setdefault(key, self.since)
@@ -70,7 +70,7 @@ class Pauses:
         self.open.setdefault(key, at)
 
     def _ends(self, key: Key, at: float) -> None:
-        """What was not seen to begin began before the time."""
+        """Count the end of a pause. If no event shows its beginning, it began before the period."""
         began = self.open.pop(key, None)
         if began is None:
             if key in self._seen:
@@ -125,14 +125,14 @@ def parked(state: State, now: float) -> list[View]:
 
 
 def alerts_since(state: State, since: float) -> list[Alert]:
-    """Those that hold, and those that were raised or resolved since, oldest first."""
+    """The open alerts, and those raised or resolved since, oldest first."""
     known = [*state.alerts.past, *state.alerts.open.values()]
     kept = [each for each in known if each.resolved_at is None or max(each.since, each.resolved_at) >= since]
     return sorted(kept, key=lambda each: (each.since, each.id))
 
 
 def of_summary(sealed: SealedBatch) -> View:
-    """A finished batch of which only the summary may be kept."""
+    """A finished batch, from its summary, which may be all that is kept of it."""
     told: Mapping[str, Any] = json.loads(sealed.status)["batch"]
     kept = ("id", "state", "repo", "branch", "profile", "outcomes", "ledger", "tokens", "problems")
     times = {"created_at": told["created_at"], "finished_at": rfc3339(sealed.finished_at)}
@@ -143,7 +143,7 @@ def of_summary(sealed: SealedBatch) -> View:
 
 
 def with_report(view: View, report: Report) -> View:
-    """The same with where it was offered, and what to look at first."""
+    """Add its pull request, and what to look at first."""
     return view | {
         "pull_request": report.batch.pull_request or None,
         "next": list(report.next[:MOST_ADVICE]),

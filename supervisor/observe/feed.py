@@ -1,4 +1,4 @@
-"""An Atom feed (RFC 4287) of what a person is told of: finished batches, alerts, agents that wait. Pure.
+"""An Atom feed (RFC 4287) of what a person should know: finished batches, alerts, agents that wait. Pure.
 
 An entry keeps its id for good, so no reader shows it twice. Ids are made of the installation's own, which is random:
 from a batch's name nobody can tell its entry. All text is text: it is escaped, and nothing of it is markup.
@@ -23,7 +23,7 @@ type Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    #: what it is about, the same for good
+    #: its subject; never changes
     key: str
     title: str
     text: str
@@ -44,7 +44,7 @@ def of_batches(finished: Iterable[Row]) -> Iterator[Entry]:
 
 
 def of_alerts(alerts: Iterable[Alert]) -> Iterator[Entry]:
-    """One for each time that it is raised; its end changes the entry."""
+    """One entry for each time that an alert is raised; its end changes the entry."""
     for alert in alerts:
         over = alert.resolved_at is not None
         title = f"Over: {alert.message}" if over else alert.message

@@ -1,4 +1,4 @@
-"""What a pool with room waits for, where its provider may be asked for only so many new hosts or agents at a time."""
+"""What a pool with room waits for, if its provider's launch rate limits new hosts or agents."""
 
 from supervisor.flow import rates
 from supervisor.model.pool import Pool

@@ -5,12 +5,12 @@ from typing import Any
 from supervisor.flow.breaker import MOST_NAMED
 from supervisor.model.batch import Batch
 
-#: so many patterns are shown
+#: how many patterns are shown
 MOST_PATTERNS = 20
 
 
 def patterns(batch: Batch) -> list[dict[str, Any]]:
-    """What its failures have in common, those of most jobs first."""
+    """The patterns of its failures, those of the most jobs first."""
     return [
         {
             **each.fingerprint._asdict(),

@@ -212,7 +212,7 @@ class Report:
     integrator: JobReport | None = None
     #: about the branch: its base, the tests that prove it, fixes that can't be reverted alone
     notes: tuple[str, ...] = ()
-    #: what the batch's test files came to at its base; None: it has no survey
+    #: the results of the batch's test files at its base; None: it has no survey
     survey: Mapping[str, Any] | None = None
     #: jobs that are fixed or improved but not on the branch, by fate
     unmerged: Mapping[str, int] = field(default_factory=dict)

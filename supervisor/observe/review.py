@@ -18,7 +18,7 @@ _NOBODY = Opinion(Verdict.UNREVIEWED, "", 0.0)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """A commit of the branch: what it is, whose work it has, and what became of it."""
+    """A commit of the branch: its subject, the jobs whose work it contains, and its review."""
 
     known: CommitReview
     subject: str
@@ -26,7 +26,7 @@ class ReviewRow:
 
     @property
     def kind(self) -> str:
-        """As its subject begins; "" if it does not say."""
+        """The kind of change, from the beginning of its subject; "" if the subject has none."""
         found = _KIND.match(self.subject)
         return found[1] if found else ""
 
@@ -58,15 +58,15 @@ def _job(job: JobReport) -> View:
 
 
 def reviewed(report: Report, review: Review | None) -> Report:
-    """The report with what is known of the review of its branch."""
+    """The report with the review of its branch."""
     commits = tuple(_commits(report.jobs, review))
     jobs = tuple(replace(job, dropped_by=_dropped_by(job.merged, review)) for job in report.jobs)
     return replace(report, jobs=jobs, commits=commits)
 
 
 def rows(report: Report, titles: Sequence[tuple[str, str]]) -> list[ReviewRow]:
-    """Those with doubts first, then as they stand on the branch. `titles`: its commits with their subjects, in order;
-    what is not among them comes last."""
+    """The commits: those with doubts first, then in the order of the branch. `titles`: its commits with their
+    subjects, in order; commits that are not among them come last."""
     by_id = {job.id: job for job in report.jobs}
     known = {each.commit: each for each in report.commits}
     order = dict.fromkeys([*(sha for sha, _ in titles), *known])

@@ -10,7 +10,7 @@ from supervisor.observe.snapshot import answer, rfc3339
 
 
 def schedules(state: State, now: float, known: Iterable[Schedule]) -> dict[str, Any]:
-    """In the order of their next times."""
+    """The schedules, ordered by their next times."""
     ordered = sorted(known, key=lambda each: (next_at(each, now), each.name))
     return answer(now, rows=[_row(state, each, now) for each in ordered])
 

@@ -1,4 +1,4 @@
-"""Views of the state as data for JSON: pure, in the shapes that other programs depend on."""
+"""Views of the state as data for JSON: pure, in a format that other programs depend on."""
 
 import json
 from collections import Counter
@@ -188,7 +188,7 @@ def _siblings(batch: Batch) -> list[View]:
 
 
 def _sibling(batch: Batch, job: Job) -> str | None:
-    """The job that it waits for, or whose work is or was tried on its test."""
+    """The sibling that the job waits for, or whose work is or was tried on its test."""
     if job.state is JobState.HELD:
         return batch.job_id(siblings.first_of(batch, job.number))
     return batch.job_id(job.borrowed.job) if job.borrowed is not None else None
@@ -269,7 +269,7 @@ def _pool(state: State, pool: Pool, awaited: Set[str], now: float) -> View:
         "provider": pool.provider,
         "slots": pool.slots,
         "busy": pool.busy,
-        # those of this machine are shared by all its pools
+        # all pools of this machine share its verify slots
         "verify_slots": state.verifying.slots if pool.provider == "local" else pool.verifies_at_once,
         "verify": None if pool.provider == "local" else verify_slots(state, pool.name),
         "lingering": pool.lingering,

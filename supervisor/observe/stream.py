@@ -30,11 +30,11 @@ _IDS = {"at", "batch", "job", "attempt"}
 
 class Stream:
     def __init__(self, journal: Journal, caught_up: Callable[[], Awaitable[None]]) -> None:
-        """`caught_up`: see `Loop`; who is told of an event finds it in the state."""
+        """`caught_up`: see `Loop`; with it, a follower that gets an event finds it in the state."""
         self._journal, self._caught_up = journal, caught_up
-        #: set with the next event that is written
+        #: set when the next event is written
         self._written = anyio.Event()
-        #: the daemon is about to end: nobody is told more
+        #: the daemon is about to end: followers get nothing more
         self.is_closed = False
 
     def notify(self, state: State, events: Iterable[Event]) -> None:

@@ -20,9 +20,9 @@ type MngrReason = Literal[
     "missing",  # the mngr program was not found
 ]
 
-#: The labels of every agent, by which an installation recognizes its own agents.
-#: in the environment of an agent with walls: the words that start a program inside of them
+#: The environment variable of an agent with walls: the command prefix that starts a program inside them.
 WALLS = "SUPERVISOR_WALLS"
+#: The labels of every agent, by which an installation recognizes its own agents.
 INSTALLATION, BATCH, JOB, ATTEMPT = "supervisor", "supervisor_batch", "supervisor_job", "supervisor_attempt"
 #: The label of verifiers, instead of those of a job: the batch that they verify.
 VERIFIER = "supervisor_verifier"
@@ -159,7 +159,7 @@ class Agents(Protocol):
         is_long: bool = False,
         is_waiting: bool = False,
     ) -> ExecResult:
-        """`is_long`: it may take minutes, and must hold up nothing else. `is_waiting`: it does so without work."""
+        """`is_long`: it may take minutes, and must delay nothing else. `is_waiting`: it only waits that long."""
         ...
 
     async def pull(self, address: AgentAddress, remote: str, local: Path) -> None:

@@ -1,4 +1,4 @@
-"""The gate between agents and their model, as the daemon has it."""
+"""The gate between agents and their model, as the daemon uses it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from supervisor.model.share import WindowShare
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the gate holds to."""
+    """The caps that the gate enforces."""
 
     #: in tokens, by batch; 0: there is no cap
     caps: Mapping[str, int]
@@ -24,11 +24,11 @@ class Told:
 class Heard:
     """What the gate has seen."""
 
-    #: batches of which a request was refused because it did not fit, with what to say of it
+    #: batches with a request that was refused because it did not fit a cap, with the message
     batches: Mapping[str, str] = field(default_factory=dict)
-    #: the same of accounts, and until when
+    #: the same for accounts, with the time at which the refusals end
     accounts: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    #: what providers told of windows, each with an account that is served by that provider
+    #: what providers reported of windows, each with an account that the provider serves
     windows: Sequence[tuple[str, WindowShare]] = ()
 
 
@@ -36,5 +36,5 @@ class Gate(Protocol):
     async def tell(self, told: Told) -> None: ...
 
     async def look(self, alive: Mapping[AttemptKey, str], told: Told) -> Heard:
-        """End the keys of all other attempts, and tell the gate. `alive`: with their accounts."""
+        """Revoke the keys of all attempts but `alive`, which has their accounts, and tell the gate its caps."""
         ...

@@ -99,7 +99,7 @@ class Commit:
     subject: str
     body: str
     patch: str
-    #: the patch goes on
+    #: the patch is longer than this
     is_cut: bool = False
 
 

@@ -17,7 +17,7 @@ class Sight:
     active_at: float | None = None
     #: its turn is over, or it never reported one
     waits: bool | None = None
-    #: an answer of its model, or a refusal, was ever heard
+    #: an answer or a refusal of its model was seen at least once
     heard: bool | None = None
     #: it asks for permission
     asks: bool | None = None
@@ -25,11 +25,11 @@ class Sight:
     #: why its model's provider refuses to serve it now (`Hindrance`); "": it does not
     problem: str = ""
     detail: str = ""
-    #: of that: when it serves again (0: unknown), for which models it does not ("": all), and when it said so
+    #: of that refusal: when it serves again (0: unknown), for which models it does not ("": all), and when it said so
     until: float = 0.0
     model: str = ""
     refused_at: float = 0.0
-    #: what its provider told of the windows of its account, several times of one at times
+    #: what its provider reported of the windows of its account; a window may appear several times
     windows: tuple[WindowShare, ...] = ()
 
 

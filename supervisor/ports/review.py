@@ -1,4 +1,4 @@
-"""Offering a batch's branch to people for review, and revising it by what they say."""
+"""Offering a batch's branch to people for review, and revising it by their decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,18 +33,18 @@ class Revised:
     restored: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    #: all commits that the branch of the pull request does not have any more
+    #: all commits that the branch of the pull request no longer has
     out_there: tuple[str, ...] = ()
-    #: why its text does not say that yet, where it may work later, and not before so many seconds are over
+    #: why the text of the pull request does not say that yet, if a retry may work, and how long to wait before it
     unsaid: str = ""
     wait_seconds: float = 0.0
 
 
 class Reviser(Protocol):
     async def revise(self, review: Review) -> Revised:
-        """Do what is due of a review by new commits on top of its branch, wherever that is by now, and let the text
-        of its pull request say so.
+        """Make the reversals that are due as new commits on top of the branch, wherever it is by now, and update the
+        text of its pull request.
 
-        Idempotent: what the branch has lost or got back already needs no commit. Raises DeviceFailed if it may be
-        possible later; what is not, `problems` and `notes` say."""
+        Idempotent: a reversal that the branch already has needs no commit. Raises DeviceFailed if a retry may work;
+        `problems` and `notes` say what can't be done."""
         ...

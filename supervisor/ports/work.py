@@ -34,7 +34,7 @@ type Sign = Literal["published", "asks", "waits", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What was last seen of the agents of a host, by their ids; `sum` tells the host what is known."""
+    """The last known signs of the agents of a host, by their ids; `sum` tells the host what is known."""
 
     sum: str = ""
     signs: Mapping[str, frozenset[Sign]] = field(default_factory=dict)
@@ -44,13 +44,13 @@ class Collector(Protocol):
     """Collects the work of agents, which is hostile until it has been checked."""
 
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
-        """Which of these attempts, all on one host, have published. Raises DeviceFailed if that is unknown now."""
+        """Which of these attempts, all on one host, have published. Raises DeviceFailed if that is unknown."""
         ...
 
     async def news(self, attempts: Sequence[Attempt], last: Picture) -> Picture:
-        """Wait until something else is seen at the host of these attempts than at last, or for minutes.
+        """Wait until the host of these attempts shows another picture than `last`, but for minutes at most.
 
-        It may be about other agents, and is no more than a suspicion. Raises DeviceFailed if that is unknown now."""
+        The change may be one of other agents, and is only a suspicion. Raises DeviceFailed if the host can't tell."""
         ...
 
     async def collect(self, batch: Batch, attempt: Attempt) -> Collection:
@@ -64,15 +64,15 @@ class Collector(Protocol):
         ...
 
     async def lay_out(self, batch: Batch, attempt: Attempt) -> None:
-        """Lay out what was rescued of the attempt that this one continues, for its order.
+        """Lay out the rescued work of the attempt that this one continues, for its order.
 
-        Raises Hostile if that is not fit for an agent, DeviceFailed."""
+        Raises Hostile if the work is not fit for an agent, and DeviceFailed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """Common runs could not settle a claim."""
+    """A claim that common runs could not settle."""
 
     why: str
     #: the size of the largest group that it may be in
@@ -81,12 +81,12 @@ class PutBack:
     meets: frozenset[int] = frozenset()
 
 
-#: what comes of a job of a group, by its number
+#: called with the number of a job of a group, and its result
 type Tell = Callable[[int, Verdict | PutBack], None]
 
 
 class Judge(Protocol):
-    """`pool`: the remote pool in which it is tried; "": on this machine."""
+    """`pool`: the remote pool that verifies; "": this machine."""
 
     async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
         """Settle one claim by runs of its own. Raises DeviceFailed."""
@@ -95,27 +95,27 @@ class Judge(Protocol):
     async def verify_together(
         self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
     ) -> Mapping[int, Verdict | PutBack]:
-        """Settle what common runs can settle; no verdict is weaker than one by one. What comes of a job may be told
-        before the others are settled, and is final. Raises DeviceFailed."""
+        """Settle what common runs can settle; no verdict is weaker than one of separate runs. A job's result may be
+        told before the others are settled, and is final. Raises DeviceFailed."""
         ...
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
-        """Run these files at the base, as far as no claim has had them run. Raises DeviceFailed."""
+        """Run these files at the base, except those that were already run for a claim. Raises DeviceFailed."""
         ...
 
 
 class Verifiers(Protocol):
     """Agents of ours that verify in remote pools."""
 
-    #: of the daemon that they verify for
+    #: the state of the daemon that they verify for
     state: Callable[[], State]
-    #: ids of those that are wanted
+    #: ids of the verifiers that are needed
     live: set[str]
-    #: pools in which claims wait for one, and why
+    #: pools in which claims wait for a verifier, and why
     problems: dict[str, str]
 
     async def tend(self) -> None:
-        """Put away those that nobody needs, for as long as the daemon runs."""
+        """Put away verifiers that nobody needs, for as long as the daemon runs."""
         ...
 
 

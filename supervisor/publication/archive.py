@@ -21,7 +21,7 @@ MAX_REFUSALS = 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In bytes, but for `artifacts`."""
+    """In bytes, except `artifacts`."""
 
     archive: int = 320 * 2**20
     bundle: int = 100 * 2**20
@@ -34,7 +34,7 @@ _PARTS: dict[str, Part] = {"outcome.json": "outcome", "meta.json": "meta", "bran
 
 
 def unpack(tar_path: Path, into: Path, limits: Limits | None = None) -> Publication:
-    """Replace the folder `into` by what is usable of the archive; Hostile if nothing is."""
+    """Replace the folder `into` by the usable parts of the archive; Hostile if there are none."""
     partial = into.with_name(f".{into.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(mode=0o700, parents=True)
@@ -88,7 +88,7 @@ class _Unpacking:
             self.refusals.append(refusal)
 
     def part_of(self, hostile: Hostile, member: Member) -> Part:
-        """Too much of a good thing concerns that thing; anything else, the archive."""
+        """The part that a refusal concerns: for an exceeded limit, the member's part; otherwise the archive."""
         if hostile.reason not in ("member-too-large", "too-many-artifacts"):
             return "archive"
         return _PARTS.get(member.name.decode(errors="replace").removeprefix("./"), "artifacts")

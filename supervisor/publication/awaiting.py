@@ -1,8 +1,8 @@
-"""Waits at another machine for news of its agents: one command for all of them, which ends when there are some.
+"""Waits at another machine for news of its agents: one command for all of them, which ends when there is news.
 
-What it tells of each agent: whether it has published, asks for permission, waits, or has lost its program. It looks
-once a second, and ends without news after a while, so that none is left for long when nobody hears it any more.
-Whatever it prints may have been written by any agent there: it is only a suspicion.
+It tells of each agent whether it has published, asks for permission, waits, or has lost its program. It looks once a
+second, and ends without news after a while, so that no command is left for long when nobody listens any more. Any
+agent there may have written what it prints: it is only a suspicion.
 """
 
 import re
@@ -59,12 +59,12 @@ echo looked
 
 
 def waiting(last: Picture, seconds: float = WAIT_SECONDS) -> str:
-    """The command that ends when the picture is another one."""
+    """The command that ends when the picture differs from `last`."""
     return _LOOK + _WAIT.replace("LAST", last.sum).replace("SECONDS", f"{seconds:.0f}")
 
 
 def pictured(said: str) -> Picture | None:
-    """None: it could not look."""
+    """The picture that the command printed; None: it could not look."""
     first, *lines = said.strip().splitlines() or [""]
     if not lines or lines[-1].strip() != "looked" or not _SUM.fullmatch(first.strip()):
         return None

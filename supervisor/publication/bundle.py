@@ -1,4 +1,4 @@
-"""Reads the head of a hostile bundle: which ref it brings, what it stands on, and where its pack begins."""
+"""Reads the header of a hostile bundle: its ref, its prerequisites, and where its pack begins."""
 
 import re
 import stat
@@ -81,7 +81,7 @@ def _check_pack(file: IO[bytes], offset: int, limits: BundleLimits) -> None:
 
 
 def open_plain(path: Path) -> IO[bytes]:
-    """An unbuffered file, so that a child that inherits it goes on where we stopped."""
+    """An unbuffered file, so that a child that inherits it continues where we stopped."""
     if path.is_symlink() or not path.is_file() or not stat.S_ISREG(path.lstat().st_mode):
         raise Hostile("the bundle is not a plain file", reason="not-a-bundle")
     return path.open("rb", buffering=0)

@@ -29,7 +29,7 @@ def commits_since(repo: pygit2.Repository, base: str, head: str) -> Iterator[pyg
 
 
 def edits_of(commit: pygit2.Commit) -> tuple[Edit, ...]:
-    """Against its first parent, or nothing."""
+    """Against its first parent, or against nothing."""
     return tuple(edits_between(commit.parents[0].tree if commit.parents else None, commit.tree))
 
 
@@ -58,14 +58,14 @@ def _patch_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
 
 
 def _alike_id(repo: pygit2.Repository, edits: tuple[Edit, ...]) -> str:
-    """Of the lines alone, but for how far they are indented: not of where they stand."""
+    """A digest of the changed lines alone, without their indentation and position."""
     lines = [line for edit in edits for line in _edited_lines(repo, edit)]
     words = sorted(line[:1] + line[1:].strip() for line in lines if line[1:].strip())
     return hashlib.sha256(b"\n".join(words)).hexdigest() if words else ""
 
 
 def _edited_lines(repo: pygit2.Repository, edit: Edit) -> list[bytes]:
-    """Added and removed, with a sign each; none of a file that has no lines, or goes."""
+    """The added and removed lines, each with its sign; none for a file without lines, or a deleted one."""
     new = repo.get(edit.new.id) if edit.new else None
     if edit.old is None and isinstance(new, pygit2.Blob) and not new.is_binary:
         return [b"+" + line for line in new.data.splitlines()]
@@ -73,7 +73,7 @@ def _edited_lines(repo: pygit2.Repository, edit: Edit) -> list[bytes]:
 
 
 def _patch(repo: pygit2.Repository, edit: Edit) -> bytes:
-    """The lines that change and those around them, wherever they stand; for what has no lines, what it becomes."""
+    """The changed lines with their context, without line numbers; for a file without lines, its new id."""
     blobs = [repo.get(entry.id) if entry else None for entry in (edit.old, edit.new)]
     match blobs:
         case pygit2.Blob() as old, pygit2.Blob() as new if not (old.is_binary or new.is_binary):

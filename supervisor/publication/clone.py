@@ -1,4 +1,4 @@
-"""Reads what an agent's clone points at, as plain files: its configuration is not believed, and nothing is run."""
+"""Reads what an agent's clone points at from plain files: its configuration is not trusted, and nothing is run."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 class Clone:
     root: Path
     git_dir: Path
-    #: where the refs and objects are: elsewhere, in a work tree that is linked to another repository
+    #: where the refs and objects are; for a linked work tree, this is in another repository
     common_dir: Path
 
     @property
@@ -33,9 +33,9 @@ class Clone:
 
 @dataclass(slots=True)
 class Tips:
-    """Commits that a clone names, by where it does."""
+    """Commits that a clone names, with the places that name them."""
 
-    #: "" where HEAD names none
+    #: "" if HEAD names none
     head: str = ""
     #: what a ref or a mark names
     named: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Unreadable(Exception):
 
 
 def find(root: Path) -> Clone | None:
-    """None where there is no repository, or nothing is left of it."""
+    """None if there is no repository, or nothing is left of it."""
     link = root / ".git"
     try:
         git_dir = link if link.is_dir() else _led(read_plain(link), root, "gitdir: ")
@@ -72,7 +72,7 @@ def _led(text: bytes, start: Path, mark: str = "") -> Path:
 
 
 def objects(clone: Clone) -> list[Path]:
-    """Its object folders, with those that it borrows from: git itself reads no relative path beyond the first."""
+    """Its object folders and those that it borrows from. git itself follows relative paths only in the first."""
     found = [clone.common_dir / "objects"]
     for folder in found:
         if len(found) > DEEPEST_ALTERNATE:
@@ -112,7 +112,7 @@ def tips(clone: Clone) -> Tips:
 
 
 def head_of(root: Path) -> str:
-    """The commit that its HEAD names; "" where that can't be told."""
+    """The commit that its HEAD names; "" if it is unknown."""
     clone = find(root)
     return tips(clone).head if clone is not None else ""
 
@@ -162,7 +162,7 @@ def _files(folder: Path, found: Tips) -> Iterator[Path]:
 
 
 def _logs(clone: Clone) -> list[Path]:
-    """Of HEAD, the stash and, where they are its own, the branches."""
+    """The reflogs of HEAD, the stash and, unless it shares them, the branches."""
     logs = [clone.git_dir / "logs" / "HEAD", clone.common_dir / "logs" / "refs" / "stash"]
     if not clone.is_linked:
         logs += sorted(path for path in clone.common_dir.glob("logs/refs/heads/**/*") if path.is_file())[:MAX_REFS]
@@ -176,7 +176,7 @@ def _logged(text: str) -> Iterator[str]:
 
 
 def _text(path: Path, found: Tips) -> str:
-    """What is not there says nothing; what is there and can't be read is a problem."""
+    """A file that does not exist is empty; a file that exists and can't be read is a problem."""
     try:
         return read_plain(path).decode(errors="surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
@@ -192,7 +192,7 @@ def _why(path: Path, error: Exception) -> str:
 
 
 def read_plain(path: Path, most: int = MAX_FILE) -> bytes:
-    """A plain file, never a pipe that nobody writes to."""
+    """Read a plain file, never a pipe that nobody writes to."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

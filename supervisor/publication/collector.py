@@ -1,4 +1,4 @@
-"""Brings home what an agent published, or what it left: fetched from its host, unpacked, and kept under a ref."""
+"""Collects what an agent published, or what it left: fetched from its host, unpacked, and kept under a ref."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from supervisor.publication.rescuing import RESCUE_SECONDS, Rescuer, rescue_comm
 from supervisor.publication.rules.outcome import claimed
 from supervisor.threads import at_length, in_thread, surely
 
-#: A look at which agents of a host have published.
+#: The deadline of a look at which agents of a host have published.
 LOOK_SECONDS = 15.0
 
 
@@ -32,11 +32,11 @@ class WorkCollector:
     async def published(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
         if attempts and attempts[0].provider != "local":
             return await self._published_elsewhere(attempts)
-        # Asked ten times a second for every agent: a stat of a local file does not need a thread.
+        # Called ten times a second for every agent: a stat of a local file does not need a thread.
         return {a.key for a in attempts if (self._agents.state_dir(a.agent_id) / PUBLISHED).exists()}
 
     async def _published_elsewhere(self, attempts: Sequence[Attempt]) -> set[AttemptKey]:
-        """mngr reaches a host by one of its agents; where that one is gone, the next is asked."""
+        """mngr reaches a host through one of its agents; if that one is gone, the next is asked."""
         ids = " ".join(attempt.agent_id for attempt in attempts)
         look = f'for a in {ids}; do test -f "$MNGR_AGENT_STATE_DIR/../$a/{PUBLISHED}" && echo "$a"; done; echo looked'
         silent = ""
@@ -87,7 +87,7 @@ class WorkCollector:
         return Collection(head, commits, claim, detail)
 
     async def _keep_recordings(self, batch: Batch, attempt: Attempt) -> None:
-        """Those that its agent's own runs left in its clone, on this machine."""
+        """Keep the recordings that the agent's own runs left in its clone, if that is on this machine."""
         key = attempt.key
         if attempt.provider != "local" or key.job == INTEGRATOR:
             return
@@ -95,7 +95,7 @@ class WorkCollector:
             await at_length(self._recordings.of_agent, key, batch.job(key.job).test, clone)
 
     async def _check_that_nothing_is_left_out(self, batch: Batch, attempt: Attempt, publication: Publication) -> None:
-        """Without commits it counts as no work, and its agent goes with all it has: so that must be true."""
+        """Without commits it counts as no work, and the agent is destroyed; so there must really be none."""
         if (refusal := next((each for each in publication.refusals if each.part == "bundle"), None)) is not None:
             raise Hostile(refusal.message, reason=refusal.reason)
         if attempt.provider != "local" or (clone := self._agents.work_dir(attempt.agent_id)) is None:

@@ -1,8 +1,8 @@
-"""What an agent that was put away had done, as a patch for the next agent of its job.
+"""The work of an agent that was put away, as a patch for the next agent of its job.
 
-It is the difference between the batch's base and the rescued files, and nothing of their history. It is hostile like
-all that agents leave: its paths and links are checked as those of a publication are, files that programs and agents
-read by name are left out, git applies it in the new agent's clone, and what that agent makes of it is published and
+It is the difference between the batch's base and the rescued files, without their history. It is hostile like all
+that agents leave: its paths and links are checked like those of a publication, and files that programs and agents
+read by name are left out. git applies it in the new agent's clone, and what that agent makes of it is published and
 verified like any other work.
 """
 
@@ -15,18 +15,18 @@ from supervisor.model.attempt import AttemptKey, ref_of
 from supervisor.publication.bundle import BundleLimits
 from supervisor.publication.importing import check_entries
 
-#: who left more has left data, not work on a test
+#: an agent that left more has left data, not work on a test
 MOST_BYTES = 16 * 2**20
 LIMITS = BundleLimits(paths=2_000)
 BOUNDS = Bounds()
-#: what the new agent's program would read as its settings or instructions, and what is no work: hidden files
+#: files that the new agent's program would read as settings or instructions, and hidden files, which are no work
 LEFT_OUT = ("**/.*", "**/.*/**", "**/CLAUDE.md", "**/CLAUDE.local.md", "**/AGENTS.md", "**/GEMINI.md")
 PATHS = ("--", ":/", *(f":(exclude,top,glob,icase){pattern}" for pattern in LEFT_OUT))
 AS_IT_IS = ("--no-renames", "--no-ext-diff", "--no-textconv", "--full-index")
 
 
 async def patch_of(bare: Path, key: AttemptKey, base: str) -> bytes:
-    """Of what was rescued of that attempt; b"": it changed no file. Raises Hostile, GitFailed."""
+    """The patch of what was rescued of that attempt; b"": it changed no file. Raises Hostile, GitFailed."""
     read, ref = partial(_read, bare), f"{ref_of(key, rescued=True)}^{{commit}}"
     listed = await read("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", base, ref, *PATHS)
     become = await check_entries(listed.split(b"\0"), LIMITS, read)

@@ -1,8 +1,8 @@
 """Brings a hostile bundle into a bare repository, all or nothing.
 
-Its pack is indexed in a quarantine that borrows from the repository, as git's own receive-pack does it: with strict
-checks of every object, and bounded in memory and processor time. Only then is it looked at, in this order: sizes,
-commits, paths. What passes is moved into the repository, and one ref is set. Whatever fails leaves no trace.
+Its pack is indexed in a quarantine that borrows from the repository, as git's own receive-pack does: with strict
+checks of every object, and bounded in memory and processor time. Only then is it checked, in this order: sizes,
+commits, paths. A pack that passes is moved into the repository, and one ref is set. One that fails leaves no trace.
 """
 
 import os
@@ -39,19 +39,19 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to import, and what must hold of it."""
+    """What to import, and the conditions it must meet."""
 
     bundle: Path
-    #: set to its head, and no other
+    #: the ref that is set to its head; no other is
     ref: str
     base: str
-    #: what the bundle must bring; "" for whatever it brings
+    #: the commit that the bundle must bring; "": any
     head: str = ""
-    #: a rescue is kept for a person to look at, and never checked out by us: it may stand beside the base, and
-    #: hold merges, submodules and odd paths
+    #: a rescue is kept for a person to look at, and never checked out by us: it need not stand on the base,
+    #: and may hold merges, submodules and odd paths
     rescued: bool = False
     limits: BundleLimits = field(default_factory=BundleLimits)
-    #: of any size for which there is room on the disk
+    #: take it at any size for which the disk has room
     whole: bool = False
 
 
@@ -77,7 +77,7 @@ async def import_bundle(bare: Path, order: Order) -> Imported:
 
 
 def room_for(bare: Path) -> BundleLimits:
-    """What the disk has room for, with some left for what else goes on."""
+    """What the disk has room for, less a reserve for other work."""
     free = shutil.disk_usage(bare).free
     return BundleLimits(size=max(1, free - SPARE_BYTES), objects=2**31, by_room=True)
 
@@ -152,7 +152,7 @@ async def _check_sizes(quarantine: _Quarantine, limits: BundleLimits) -> None:
 
 
 async def _check_commits(quarantine: _Quarantine, head: str, order: Order) -> int:
-    """How many commits there are since the base."""
+    """Check the commits since the base, and return their number."""
     if order.whole:
         return int(await quarantine.read("rev-list", "--count", f"{head}^{{commit}}", f"^{order.base}"))
     most = order.limits.commits
@@ -191,7 +191,7 @@ async def _check_paths(quarantine: _Quarantine, head: str, order: Order) -> None
 async def check_entries(
     fields: Iterable[bytes], limits: BundleLimits, read: Callable[..., Awaitable[bytes]]
 ) -> list[str]:
-    """Of what git says with `--raw -z`: the ids of what the changed paths become. `read` asks git."""
+    """Check the changes in the output of `--raw -z`, and return the new ids of their paths. `read` runs git."""
     entries = [field for field in fields if field]
     if len(entries) > 2 * limits.paths:
         raise Hostile(f"the commits touch more than {limits.paths} paths", reason="too-many-paths")
@@ -211,7 +211,7 @@ async def check_entries(
 
 
 def check_path(raw: bytes) -> None:
-    """Beyond what git's strict check refuses (`.git`, `..` and their look-alikes)."""
+    """Refuse more paths than git's strict check does (`.git`, `..` and their look-alikes)."""
     try:
         path = raw.decode()
     except UnicodeDecodeError as error:
@@ -239,7 +239,7 @@ def _lines(words: Iterable[str | bytes]) -> bytes:
 
 
 def _migrate(quarantine: Path, packs: Path) -> None:
-    """The index last: a pack without one is not seen. Git has synced the files; the folder is up to us."""
+    """Move the index last: git ignores a pack without one. git has synced the files; the folder is synced here."""
     for path in sorted(quarantine.iterdir(), key=lambda path: path.suffix == ".idx"):
         path.rename(packs / path.name)
     descriptor = os.open(packs, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,7 @@
-"""Reads what is kept of attempts, for reports: what they published, and the end of their logs. No secret leaves here.
+"""Reads what is kept of attempts, for reports: what they published, and the end of their logs, with secrets masked.
 
-Each answer is about the attempt that was asked for, and about no other; what is gone or can't be read is nothing.
-All of a batch together is bounded too: a reader is made for one report.
+Each answer is about the requested attempt, and no other; for what is gone or can't be read, it is empty. The total of
+a batch is bounded, too: each report has a reader of its own.
 """
 
 import os
@@ -20,7 +20,7 @@ from supervisor.model.publication import Statement
 from supervisor.publication.rules.outcome import MAX_BYTES, clean, parse_outcome
 from supervisor.transcripts.redact import Open, Redactor
 
-#: so much of all outcomes of a batch together
+#: the limit for all outcomes of a batch together
 MOST_BYTES = 64 * 2**20
 MOST_ARTIFACTS = 100
 EXCERPT_BYTES, EXCERPT_LINES, LINE_LENGTH = 32 * 1024, 20, 300

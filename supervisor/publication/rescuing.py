@@ -1,7 +1,7 @@
-"""Brings home whatever an agent left without publishing, of any size, or says what of it could not be had.
+"""Fetches whatever an agent left without publishing, of any size, or says what could not be fetched.
 
-On this machine the clone itself is read, with git of ours. On another host a shell runs our own publish tool there:
-its text comes with the call, because the copy that lies there may have been replaced. What it packs comes in pieces.
+On this machine our git reads the clone itself. On another host a shell runs our publish tool: its text is sent with
+the call, because the copy on the host may have been replaced. What it packs is fetched in pieces.
 """
 
 import re
@@ -21,11 +21,11 @@ from supervisor.publication.archive import unpack
 from supervisor.publication.quarantine import Quarantine
 from supervisor.threads import at_length, in_thread, surely
 
-#: it commits and bundles whatever lies in a work directory
+#: the deadline of the tool, which commits and bundles whatever is in a work directory
 RESCUE_SECONDS = 1800.0
 PIECE_BYTES = 32 * 2**20
 PIECE_SECONDS = 120.0
-#: of artifacts, what `unpack` takes
+#: as many artifacts as `unpack` takes
 MOST_FILES = 1_000
 MAX_WORDS = 500
 
@@ -53,7 +53,7 @@ class Rescuer:
         return _collection(taken.head, taken.commits, taken.notes, taken.unsaved, str(clone))
 
     def _keep_words(self, attempt: Attempt) -> None:
-        """Its outcome and artifacts, as far as they are fit to be kept."""
+        """Keep its outcome and artifacts, as far as they are acceptable."""
         folder = self._agents.state_dir(attempt.agent_id) / FOLDER
         packed = self._into(attempt.key).with_suffix(".tar")
         with suppress(OSError, Hostile):
@@ -114,7 +114,7 @@ class Rescuer:
     async def _piece(self, attempt: Attempt, bundle: Path, number: int) -> None:
         piece = bundle.with_suffix(".piece")
         source, target = (f'"$MNGR_AGENT_STATE_DIR/{name}"' for name in (RESCUED_BUNDLE, PIECE))
-        # 1 MiB in bytes: not every dd knows the letter.
+        # 1 MiB in bytes: not every dd knows a suffix for it.
         cut = f"dd if={source} of={target} bs=1048576 skip={number * 32} count=32 2>/dev/null"
         try:
             said = await self._agents.exec(AgentAddress.of(attempt), cut, timeout=PIECE_SECONDS)

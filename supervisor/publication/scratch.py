@@ -1,8 +1,8 @@
-"""A repository of ours for one rescue: it borrows an agent's objects, sees its work tree, and believes nothing else.
+"""A repository of ours for one rescue: it borrows an agent's objects, sees its work tree, and trusts nothing else.
 
-The agent's own configuration may name programs to run, and its index and refs may be damaged. So git is run on this
+The agent's own configuration may name programs to run, and its index and refs may be damaged. So git runs on this
 repository: with our configuration, without hooks or filters, with an index of its own. The agent's files are read,
-and nothing of its clone is written.
+and nothing is written to its clone.
 """
 
 import os
@@ -21,7 +21,7 @@ from supervisor.publication.clone import Clone, Unreadable, objects, read_plain
 from supervisor.publication.importing import RESCUE_BOUNDS, RESCUE_SECONDS
 from supervisor.threads import in_thread, surely
 
-#: made again by whatever made them
+#: caches, which the programs that made them make again
 CACHES = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".mypy_cache/", ".ruff_cache/")
 EXCLUDE = [f"-x{pattern}" for pattern in CACHES]
 
@@ -45,13 +45,13 @@ _ENTRY = re.compile(rb"([A-Za-z?]) (\d{6}) ([0-9a-f]{40}) (\d)\t(.+)", re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What an index says of a path."""
+    """The entry of a path in an index."""
 
     path: bytes
     mode: bytes
     sha: str
     stage: int
-    #: not in the work tree on purpose
+    #: deliberately not in the work tree
     is_left_out: bool
 
 
@@ -80,7 +80,7 @@ class Scratch:
         return (await self.read(*args, stdin=stdin)).decode().strip()
 
     async def commits(self, shas: Iterable[str]) -> set[str]:
-        """Those that are commits, and are there."""
+        """Those of these ids that are commits and exist."""
         asked = sorted(set(shas))
         if not asked:
             return set()
@@ -89,7 +89,7 @@ class Scratch:
         return {sha for sha, answer in zip(asked, answers, strict=True) if answer.split()[1:2] == ["commit"]}
 
     async def outermost(self, tips: Sequence[str], known: Sequence[str]) -> list[str]:
-        """Of the tips, those that no other of them leads to, and nothing that is known."""
+        """The tips that no other tip leads to, without those that are known."""
         if not tips:
             return []
         asked = [*tips, *(f"^{sha}" for sha in known if sha)]
@@ -116,7 +116,7 @@ class Scratch:
 
 @asynccontextmanager
 async def scratch(bare: Path, clone: Clone | None, root: Path) -> AsyncIterator[Scratch]:
-    """Beside the quarantines of imports: what a crash leaves of it goes with them."""
+    """It is made beside the quarantines of imports: what a crash leaves of it is cleared with them."""
     folder = Path(await in_thread(tempfile.mkdtemp, prefix="incoming-", dir=bare))
     try:
         await in_thread(_prepare, folder, bare, clone)

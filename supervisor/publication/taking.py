@@ -1,7 +1,7 @@
-"""Takes all the work that lies in a local agent's clone, however odd or damaged that is, into a repository of ours.
+"""Takes all work in a local agent's clone, however odd or damaged it is, into a repository of ours.
 
-What counts as work: HEAD and what is on no branch any more, other branches, tags and the stash, what is staged, and
-every file of the work tree that is not ignored. All of it ends up in one commit's history, under one ref. What could
+Work is HEAD and commits that are on no branch any more, other branches, tags and the stash, what is staged, and every
+file of the work tree that is not ignored. All of it is put into the history of one commit, under one ref. What could
 not be taken is named in `Taken.unsaved`: then the clone must be kept.
 """
 
@@ -19,7 +19,7 @@ from supervisor.threads import in_thread
 
 MESSAGE = "Rescued: work that was not committed, or is on no branch"
 MOST_NAMED = 5
-#: a file that git refuses is looked for by halves, so often
+#: the most steps of the binary search for files that git refuses
 MOST_HALVES = 200
 GITLINK = b"160000"
 
@@ -35,7 +35,7 @@ class Taken:
 
 
 async def take(bare: Path, root: Path, ref: str, base: str) -> Taken:
-    """Nothing of the clone is changed, and no program of its is run."""
+    """The clone is not changed, and none of its programs is run."""
     taken = Taken()
     clone = await in_thread(find, root)
     if clone is None:
@@ -59,7 +59,7 @@ class _Taking:
         self._here, self._clone, self._base, self._taken = here, clone, base, taken
 
     async def commit(self) -> str:
-        """One whose history has everything; HEAD itself, if that is so already."""
+        """A commit whose history has everything; HEAD itself, if its history already does."""
         found = await in_thread(tips, self._clone) if self._clone is not None else Tips()
         self._taken.unsaved += found.problems
         head = await self._head(found)
@@ -87,7 +87,7 @@ class _Taking:
         return next((sha for sha in reversed(past) if sha in there), self._base)
 
     async def _others(self, head: str, found: Tips) -> dict[str, str]:
-        """Commits that HEAD does not lead to, by where they are."""
+        """Commits that HEAD does not lead to, by the places that name them."""
         there = await self._here.commits([*found.named, *found.past, *found.fetched])
         for sha, where in found.named.items():
             if sha not in there:
@@ -101,7 +101,7 @@ class _Taking:
         return {f"{places[sha]} {sha[:12]}": sha for sha in (*named, *past)}
 
     async def _staged(self, head: str) -> str:
-        """The tree of what is staged; from here on, our index is that."""
+        """The tree of what is staged; our index is the same from here on."""
         await self._here.read("read-tree", head)
         if self._clone is not None and await in_thread((self._clone.git_dir / "index").exists):
             try:
@@ -116,7 +116,7 @@ class _Taking:
         return await self._here.word("write-tree")
 
     async def _work_tree(self) -> str:
-        """The tree of the files; "" where there are none any more."""
+        """The tree of the files; "" if the work tree is gone."""
         if not await in_thread(self._here.root.is_dir):
             return ""
         entries = await self._entries()
@@ -147,7 +147,7 @@ class _Taking:
         return os.fsencode(self._here.root) + b"/" + path
 
     def _readable(self, paths: Sequence[bytes]) -> list[bytes]:
-        """What can't be read is named; what is gone by now is taken as deleted."""
+        """Files that can't be read are named as unsaved; files that are gone by now are taken as deleted."""
         found = []
         for path in paths:
             try:
@@ -177,7 +177,7 @@ class _Taking:
             pieces += [piece[:middle], piece[middle:]]
 
     async def _look_at_submodule(self, path: bytes, recorded: str) -> None:
-        """Its work is not taken along: it must be as it is recorded, with nothing of its own."""
+        """Its work is not taken: it must match what is recorded, and have no work of its own."""
         root = Path(os.fsdecode(self._path(path)))
         if not await in_thread((root / ".git").exists):
             if await in_thread(lambda: root.is_dir() and any(root.iterdir())):

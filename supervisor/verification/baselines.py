@@ -1,7 +1,7 @@
-"""What each file of a batch comes to at the base: run once, by the survey or when the first claim asks, and kept.
+"""The results of each file of a batch at the base: run once, by the survey or for the first claim, and kept.
 
     in memory    the last few hundred
-    on disk      all, beside what else is kept of the batch: for claims after a restart, and for prompts
+    on disk      all, with the batch's other files: for claims after a restart, and for prompts
 
 A file that could not be run is tried again after a restart; one whose setup failed, whenever it is asked for.
 """
@@ -30,7 +30,7 @@ from supervisor.verification.trials.runs import Instruments, Run
 
 log = structlog.get_logger()
 
-#: so many files' results are remembered
+#: the results of so many files stay in memory
 MOST_REMEMBERED = 256
 
 type _Key = tuple[str, int, str]
@@ -50,7 +50,7 @@ class Baseline:
 
 class Baselines:
     def __init__(self, trials: AnyTrials, layout: Layout, pool: str = "") -> None:
-        """`pool`: where the trials are. What a file comes to there says nothing of another place."""
+        """`pool`: where the trials are. A baseline of one place does not hold in another."""
         self._trials, self._layout, self._pool = trials, layout, pool
         self._known: OrderedDict[_Key, Baseline] = OrderedDict()
         self._running: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -64,15 +64,15 @@ class Baselines:
             return await self._kept(batch, test) or await self._remember(batch, test, await self._run(batch, test))
 
     async def known(self, batch: Batch, test: str) -> Baseline | None:
-        """What is known already, if nobody runs it now."""
+        """The baseline if there is one already; if the file is running now, this waits for it."""
         async with self._alone(batch, [test]):
             return await self._kept(batch, test)
 
     async def run_together(
         self, batch: Batch, tests: Iterable[str], most_times: float = math.inf
     ) -> Mapping[str, Case]:
-        """Those files of these tests that have not run yet, by one run. What it leaves open, a file's own run
-        answers later: what this one came to is returned."""
+        """Runs the files of these tests that have no baseline yet, in one run. If that settles nothing, each file
+        gets its own run later, and the cases of this one are returned."""
         files = {file_of(test): test for test in tests}
         async with self._alone(batch, files):
             left = [file for file in files if await self._kept(batch, file) is None]
@@ -102,7 +102,7 @@ class Baselines:
             return Baseline(None, str(unready), is_unready=True)
 
     async def _record(self, batch: Batch, test: str, ran: Run) -> None:
-        """The recordings that the file made, which go with the trial."""
+        """Copies the recordings that the file made, which are deleted with the trial."""
         if ran.recorded:
             _, survey, file = _key(batch, test)
             kept = self._layout.recorded_at_base(batch.id, survey, file)
@@ -117,7 +117,7 @@ class Baselines:
 
     @asynccontextmanager
     async def _alone(self, batch: Batch, tests: Iterable[str]) -> AsyncIterator[None]:
-        """Nobody else runs these files. All take them in one order, so that nobody waits for ever."""
+        """Locks these files against other runs, always in the same order, which rules out a deadlock."""
         async with AsyncExitStack() as held:
             for file in sorted({file_of(test) for test in tests}):
                 await held.enter_async_context(self._running[_key(batch, file)])

@@ -1,7 +1,7 @@
-"""Whether the verified work of a sibling makes a test pass, too: its cases are those of the base, and all pass.
+"""Whether the verified work of a sibling makes a test pass, too: no case of the base is gone, and all pass.
 
-Nothing of the job's own is in question, so there is no policy to ask. But the work was verified by another test, so
-it is looked at for this one, too, whether the runs differ from the base's in what no honest work changes.
+The job has no work of its own, so policy is not asked. But the work was verified by another test, so for this one,
+too, the runs are compared with the base's: they must not differ in something that no honest work changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ async def tried(batch: Batch, job: Job, trial: Place, before: Run | None) -> Ver
 async def tried_together(
     batch: Batch, jobs: Sequence[Job], trial: Place, before: Mapping[int, Run | None]
 ) -> dict[int, Verdict]:
-    """By common runs, of which each job hears its own part."""
+    """By common runs: each job is judged by its own part of them."""
     tests, count = [job.test for job in jobs], len(jobs)
     common = [
         await trial.run(*tests, times=batch.cases_in(tests), instruments=Instruments(args=GOING_ON))
@@ -48,7 +48,7 @@ async def tried_together(
 
 
 def _without_root(run: Run | None) -> Run | None:
-    """As `own` has it: without settings, pytest's root depends on what else is run."""
+    """As `own` does it: without a settings file, pytest's root depends on which tests run."""
     if run is None or run.session is None or run.session.inipath:
         return run
     return replace(run, report=replace(run.report, session=replace(run.session, rootdir="")))
@@ -81,7 +81,7 @@ def _why_not(test: str, run: Run, before: Run | None) -> str:
 
 
 def _replaced(node: str, case: Case, before: Run | None) -> str:
-    """A test that failed in its setup at the base was not called there: then its own file must have what runs now."""
+    """A test whose setup failed at the base was not called there: then its own file must define what runs now."""
     was = before.cases.get(node) if before else None
     is_as_before = was is not None and (was.origin, was.name) == (case.origin, case.name)
     return "" if is_as_before or is_its_own(node, case) else f"what runs as {node} is {case.name} of {case.origin}"

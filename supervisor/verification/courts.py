@@ -1,7 +1,7 @@
-"""Where a claim is judged: on this machine, or in the remote pool that the plan names.
+"""Decides where a claim is judged: on this machine, or in the remote pool that the plan names.
 
-The judge is the same; only its trials are somewhere else. So policy, evidence and the verdict are decided here, and
-what was written in a remote pool is executed there. A branch with work of a remote pool is proved in that pool.
+The judge is the same; only its trials run elsewhere. So policy, evidence and the verdict are decided on this machine,
+and code that was written in a remote pool is executed there. A branch with such work is proved in that pool.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -70,7 +70,7 @@ class BranchTrials:
             yield trial
 
     def pool_of(self, batch: Batch) -> str:
-        """The first remote one in which some of its work is verified; "": all of it on this machine."""
+        """The first remote pool in which some of its work is verified; "": all of it is verified on this machine."""
         pools = self._verifiers.state().pools
         made_in = sorted({job.pool for job in batch.touched.values() if job.brought.head})
         return next(filter(None, (place_of(pools, batch.profile, each) for each in made_in)), "")

@@ -1,4 +1,4 @@
-"""A claim before the judge: what is tried on it, one stage after the other, until one of them rejects it."""
+"""The hearing of a claim: its stages run in order until one of them rejects the claim."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -36,20 +36,20 @@ class Hearing:
     bare: Path
     trial: Place
     baselines: Baselines
-    #: whether its runs are also those of other claims
+    #: whether its runs are shared with other claims
     is_shared: bool = False
-    #: where they are: whether it passed in a run of its own; None: it had none
+    #: if they are: whether its test passed in a run of its own; None: there was none
     passes_alone: bool | None = None
-    #: what policy can't be certain of
+    #: the doubts of policy
     doubted: tuple[Doubt, ...] = ()
     #: plain runs of its test
     runs: list[Run] = field(default_factory=list)
     #: its file at the base, and now; None: it was not run
     before: Run | None = None
     after: Run | None = None
-    #: what else of it passed then, and does not now
+    #: its other cases that passed then and do not pass now
     broken: frozenset[str] = frozenset()
-    #: what it came to at the base is not known, or only in part: what follows from that
+    #: what follows if its results at the base are unknown, or known only in part
     unknown: str = ""
     findings: Findings = field(default_factory=lambda: Findings(Evidence()))
 
@@ -70,7 +70,7 @@ class Hearing:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What policy asks and no run answers, then what runs ask."""
+        """The doubts of policy that no run settles, then those that runs raise."""
         unknown = (self.unknown,) if self.unknown else ()
         found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts, *unknown)
         return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
@@ -85,7 +85,7 @@ class Hearing:
 
 
 async def _runs(hearing: Hearing) -> Rejection | None:
-    """In some cases it may have been skipped: whether that is new is for the facts to say."""
+    """Some cases may be skipped: `_facts` tells whether that is new."""
     batch, job = hearing.batch, hearing.job
     times = batch.cases_of(job.number)
     hearing.runs = await hearing.trial.run_again(job.test, batch.profile.verify_runs, times)
@@ -96,8 +96,8 @@ async def _runs(hearing: Hearing) -> Rejection | None:
 
 
 async def _file(hearing: Hearing) -> Rejection | None:
-    """What else of its file passed at the base, and does not pass now, in either of two runs. Where the file did not
-    come to its end at the base, what fails now may be the work's or not."""
+    """Finds the other cases of its file that passed at the base and pass in neither of two runs now. If the file's
+    run at the base was incomplete, what fails now may or may not be due to the work."""
     batch, test = hearing.batch, hearing.job.test
     baseline = await hearing.baselines.of(batch, test)
     hearing.before = baseline.run
@@ -120,7 +120,7 @@ async def _file(hearing: Hearing) -> Rejection | None:
 
 
 def _unknown(why: str, before: Run | None, after: Run, test: str) -> str:
-    """In a sentence, if it matters: nothing is broken in a file that passes."""
+    """A sentence, or "" if it does not matter: in a file that passes, nothing is broken."""
     at_base = f"what its file came to at the base is not known ({why})"
     if before is None:
         return f"{at_base}, so nothing was compared with that"
@@ -133,7 +133,7 @@ def _unknown(why: str, before: Run | None, after: Run, test: str) -> str:
 
 
 async def _facts(hearing: Hearing) -> Rejection | None:
-    """What is certain comes first: it may say why the rest is broken."""
+    """Certain facts come first: they may explain why other tests are broken."""
     if found := certain(hearing.job.test, hearing.before, hearing.runs, hearing.after):
         return Rejection("refused", "; ".join(dict.fromkeys(found[:3])))
     if skipped := [run for run in hearing.runs if not run.passed]:

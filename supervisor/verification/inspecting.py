@@ -1,8 +1,8 @@
-"""Policy away from the daemon: asked in a process of its own, and packed for the publish tool on agents' hosts.
+"""Policy outside the daemon: asked in a process of its own, and packed for the publish tool on agents' hosts.
 
-Parsing hostile code may take all memory or crash the interpreter, so this module is also a program: it reads a
-question on stdin and prints what is refused and what is doubted, as JSON. The archive for agents' hosts holds the
-very modules that judge here, so that the publish tool says what the daemon will say.
+Parsing hostile code may take all memory or crash the interpreter, so this module is also a program: it reads
+questions on stdin and prints breaches and doubts, as JSON. The archive for agents' hosts holds the same modules that
+judge here, so that the publish tool says what the daemon will say.
 """
 
 import io
@@ -26,9 +26,9 @@ from supervisor.verification.trials.running import run
 
 DEADLINE = 60.0
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && exec "$@"'
-#: so many questions are answered by one process
+#: one process answers so many questions
 AT_ONCE = 16
-#: the answer to one, at its longest
+#: the longest answer to one question
 MOST_BYTES = 16 * 2**10
 MOST_BREACHES, MOST_DOUBTS, LONGEST = 5, 15, 180
 RULES = "supervisor/verification/rules"
@@ -80,7 +80,7 @@ async def objections(question: Question, env: dict[str, str]) -> Objections:
 
 
 async def objections_to_all(questions: Sequence[Question], env: dict[str, str]) -> list[Objections]:
-    """By one process for a few. Where one of them is too much for it, each has its own."""
+    """One process answers several questions. If it fails, each question gets a process of its own."""
     found: list[Objections] = []
     for start in range(0, len(questions), AT_ONCE):
         some = questions[start : start + AT_ONCE]
@@ -123,7 +123,7 @@ def _objections(question: Question) -> Objections:
 
 
 def _clean(text: str) -> str:
-    """Half characters have no JSON; what can't be seen is no part of a sentence."""
+    """JSON can't hold lone surrogates, and unprintable characters have no place in a sentence."""
     shown = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
     return shown.encode(errors="replace").decode()
 
@@ -145,7 +145,7 @@ def packed() -> bytes:
 
 
 def write_advice(profile: Profile, test: str, rules: Path, settings: Path) -> None:
-    """The archive, and what its rules are to know of one job."""
+    """Writes the archive, and what its rules need to know about one job."""
     if not rules.exists() or rules.read_bytes() != packed():
         fresh = rules.with_name(f".{rules.name}")
         fresh.write_bytes(packed())

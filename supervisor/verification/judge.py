@@ -1,18 +1,18 @@
-"""Believes nothing that it has not seen.
+"""Judges claims by what it has seen itself, not by what agents say.
 
     work      policy refuses ─► refused
               the test runs `verify_runs` times: none passes ─► unverified; some ─► flaky
-              its file runs once: what passed at the base and fails now, twice ─► unverified
-              the runs differ from the base's in what no honest work changes ─► refused
-              the questions of `evidence`: one has a certain answer ─► refused
-              else ─► verified, with what was shown, doubts, and the kinds that the diffs show
-    borrowed  the test runs as often, with the work of a sibling: it passes ─► verified (`borrowing`)
+              its file runs once: tests that passed at the base and fail now, in two runs ─► unverified
+              the runs differ from the base's in something that no honest work changes ─► refused
+              a question of `evidence` shows for certain that the claim is false ─► refused
+              otherwise ─► verified, with the evidence, the doubts, and the kinds that the diffs show
+    borrowed  the test runs as often, with the work of a sibling: it passes each time ─► verified (`borrowing`)
     clean     its file runs once at the base, for all jobs of the file; a test that fails there gets a run of its own
 
-A file's run at the base is that of the survey, if the file was surveyed by then (`surveying`, `baselines`).
+If the survey has already run a file at the base, that run is used (`surveying`, `baselines`).
 
-Several claims may be settled by common runs (`together`), which put back what they are not certain of; then it is
-judged by runs of its own, as here. How many are under way at a time, and which, is decided in `flow/verifying.py`.
+Common runs (`together`) may settle several claims at once. A claim that they leave uncertain is put back, and then
+judged by its own runs, as here. `flow/verifying.py` decides how many claims are verified at a time, and which.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class ProvingJudge:
         self._writing = WritingJudge(store, layout, trials) if isinstance(trials, Trials) else None
 
     async def verify(self, batch: Batch, job: Job, pool: str = "") -> Verdict:
-        """`pool`: it is known to be where the trials are."""
+        """`pool` is not used: it is where this judge's trials are."""
         if batch.role == "writer":
             assert self._writing is not None, "a proposal is tried on this machine"
             return await self._writing.verify(batch, job)
@@ -136,7 +136,7 @@ class ProvingJudge:
         return verdict
 
     async def _borrowed_together(self, batch: Batch, jobs: Sequence[Job]) -> Mapping[int, Verdict | PutBack]:
-        """Who does not pass in a run of all goes alone."""
+        """A job whose test does not pass in the common runs is put back, to run alone."""
         first = jobs[0]
         assert first.borrowed is not None
         try:
@@ -158,20 +158,20 @@ class ProvingJudge:
         async with self._trials.trial(batch, batch.base, _name(batch, job)) as trial:
             run = await trial.run(job.test, times=batch.cases_of(job.number))
             await surely(self._keep_log, batch, job, trial)
-        # A test that is skipped, by its own word, was so before: nothing was done, and nothing is hidden.
+        # A test that skips itself did so before, too: there is no work, so nothing is hidden.
         if run.passed or run.only_skipped:
             return Verdict(job.brought.claim, job.detail, "verified", "passed 1 of 1", 1, 1, failed_before=False)
         return rejected(job, "unverified", f"claims to pass and fails: {run.why_not}", runs=1)
 
     async def _before(self, batch: Batch, job: Job) -> Run | None:
-        """Its file at the base; None: it can't be run, or the profile would rather not."""
+        """Its file's run at the base; None: it can't be run, or the profile has no survey and no run is known."""
         if batch.profile.survey != "none":
             return await self._baselines.run(batch, job.test)
         known = await self._baselines.known(batch, job.test)
         return known.run if known is not None else None
 
     def _keep_log(self, batch: Batch, job: Job, trial: Place) -> None:
-        """For a person: what was run, how each run ended, and the recordings of the tests."""
+        """Keeps for people what was run, how each run ended, and the recordings of the tests."""
         key = AttemptKey(batch.id, job.number, job.attempts)
         folder = self._layout.attempt(key)
         folder.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ class ProvingJudge:
 
 
 async def opened_judge(store: GitStore, layout: Layout) -> ProvingJudge:
-    """With nothing left of what the last daemon had under way."""
+    """First removes the trials that the last daemon had under way."""
     trials = Trials(store, layout.state_dir)
     await trials.forget()
     return ProvingJudge(store, layout, trials)

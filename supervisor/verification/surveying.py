@@ -1,7 +1,7 @@
-"""Runs a group of a batch's files at its base, and counts what came of their tests.
+"""Runs a group of a batch's files at its base, and counts the results of their tests.
 
-These runs are the baselines of the batch's verdicts: what a claim has had run already is not run again, and what was
-run here is not run for a claim.
+These runs are the baselines of the batch's verdicts: a file that has run for a claim is not run again here, and a
+file that has run here is not run again for a claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from supervisor.verification.baselines import Baseline, Baselines, tests_in
 from supervisor.verification.rules.causes import cause_of
 from supervisor.verification.trials.reports import UNENDED, Case
 
-#: A common run has the time of so many tests: one that hangs must not keep a slot for hours. What needs more time is
-#: run file by file.
+#: A common run gets the time of so many tests: one that hangs must not hold a slot for hours. Files that need more
+#: time run one by one.
 MOST_TIMES = 4
 MOST_SAMPLE = 300
 
@@ -65,7 +65,7 @@ def _counted(batch: Batch, file: str, baseline: Baseline, before: Mapping[str, C
 
 
 def _families(batch: Batch, file: str, cases: Mapping[str, Case], red: Sequence[str]) -> dict[str, Any]:
-    """The jobs whose tests fail at one place of shared code: all red cases of a job at the same."""
+    """The jobs whose tests fail at one place of shared code: all red cases of a job fail at that place."""
     families: dict[str, tuple[int, ...]] = {}
     own = [(number, test) for number, test in enumerate(batch.tests, start=1) if file_of(test) == file]
     for number, test in own:
@@ -76,7 +76,7 @@ def _families(batch: Batch, file: str, cases: Mapping[str, Case], red: Sequence[
 
 
 def _differ(case: Case, before: Case | None) -> bool:
-    """Of a test that was cut off the first time, nothing is known."""
+    """A test that was cut off the first time does not count."""
     if before is None or before.message == UNENDED:
         return False
     return {case.result, before.result} == {"passed", "failed"}

@@ -1,4 +1,4 @@
-"""What a hearing came to, as a verdict."""
+"""Turns the result of a hearing into a verdict."""
 
 from supervisor.model.job import Job
 from supervisor.model.node import cases_of
@@ -10,7 +10,7 @@ from supervisor.verification.trials.runs import Run
 
 
 def rejected(job: Job, verification: Verification, reason: str, *, runs: int = 0, passed: int = 0) -> Verdict:
-    """A claim of success did not hold; another claim stands, but its work does not count."""
+    """A claim of success becomes a failure; any other claim stands, but its work does not count."""
     detail = f"{verification}: {reason}"
     if job.brought.claim not in SUCCESSES:
         return Verdict(job.brought.claim, job.detail, verification, reason, runs, passed)

@@ -13,9 +13,9 @@ from supervisor.publication.changes import read_changes
 from supervisor.verification.rules.judged import Base, FileChange
 from supervisor.verification.rules.reading import TOO_LARGE
 
-#: a larger text is judged by its name only; as a file of tests it can't be read, and is refused
+#: a larger file is judged by its name only; a test file of that size can't be read, and is refused
 MAX_TEXT = 2**20
-#: so many modules of a repository are known by their paths
+#: at most so many modules of a repository are listed
 MOST_MODULES = 20_000
 
 
@@ -27,7 +27,7 @@ class Changes:
 
 
 def read_work(bare: Path, base: str, head: str, job: int, test: str = "") -> Changes:
-    """Each commit, what all of them together make of each file, and what they began with."""
+    """Reads each commit, the change of each file by all of them together, and the base."""
     repo = pygit2.Repository(str(bare))
     before, after = repo[base].peel(pygit2.Tree), repo[head].peel(pygit2.Tree)
     diff = before.diff_to_tree(after)

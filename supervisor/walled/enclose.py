@@ -1,10 +1,10 @@
 """Starts a program inside of an agent's walls: `python -I -m supervisor.walled.enclose ARGV`.
 
-mngr calls it in the agent's pane. From the agent's state directory it reads what the daemon has asked for, looks for
-the tool chain, plans the walls, and becomes the keeper, which imports nothing of ours and needs little memory.
+mngr calls it in the agent's pane. It reads the daemon's request from the agent's state directory, looks for the
+tool chain, plans the walls, and becomes the keeper, which imports nothing of ours and needs little memory.
 
-Of the agent's state directory, what mngr runs or believes can only be read from inside. Each such file lies directly
-in that folder: the folder is a mount of its own, which can't be moved, and neither can a file that is mounted in it.
+Files of the agent's state directory that mngr runs or trusts are read-only inside. Each is directly in that folder:
+the folder is a mount of its own, which can't be moved, and neither can a file that is mounted in it.
 """
 
 import __future__
@@ -21,12 +21,12 @@ from typing import Any
 from supervisor.verification.walls.toolchain import tools
 from supervisor.verification.walls.walls import Limits, Mount, Walls, give, outer_user
 
-#: in the agent's state directory: what the daemon asks for
+#: in the agent's state directory: the daemon's request
 ASKED = "walls.json"
-#: what mngr sources, runs or believes there
+#: what mngr sources, runs or trusts there
 _BELIEVED = ("env", "data.json", "launch_agent.sh", "commands", ASKED)
-#: where its HOME and TMPDIR are kept, out of sight at this place; and where it finds them. That is above nothing of
-#: mngr's, because the right to make links in a folder holds for all below it
+#: where its HOME and TMPDIR are kept, invisible to it at this place; and where it finds them. Nothing of mngr's is
+#: below that, because the right to create links in a folder holds for all below it
 _OWN = "walled"
 _HOME, _TEMPORARY = Path("/agent/home"), Path("/agent/tmp")
 _LEFT_OUT = ("TMUX", "TMUX_PANE")
@@ -42,11 +42,11 @@ _TEXTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """By the daemon, as JSON. All are paths but for the last four."""
+    """The daemon's request, as JSON. All are paths except the last four."""
 
-    #: never seen, even where something around it is
+    #: never visible, even if a folder around it is
     private: list[str]
-    #: what the agent and its environment name
+    #: paths that the agent and its environment name
     named: list[str]
     read: list[str]
     write: list[str]
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """As mngr names them to its agents."""
+    """The paths that mngr tells its agents."""
 
     home: Path
     host: Path
@@ -79,7 +79,7 @@ class Places:
 
     @property
     def standing(self) -> Path:
-        """At /tmp and /var/tmp."""
+        """Mounted at /tmp and /var/tmp."""
         return self.state / _OWN / "standing"
 
     @property
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def _furnish(places: Places, asked: Asked) -> None:
-    """Folders of its own; and where it will be somebody else, what it works on is given to that user."""
+    """Create its own folders; if it will run as another user, give that user what it works on."""
     folders = [places.standing, places.temporary, places.own_home]
     if asked.login:
         folders.append((places.own_home / asked.login).parent)
@@ -143,9 +143,9 @@ def _plan(places: Places, asked: Asked, argv: Sequence[str]) -> dict[str, Any]:
 
 
 def _free(places: Places, write: Sequence[Path]) -> Iterator[Path]:
-    """Nothing that the state directory is in."""
+    """Where links may be created: in no folder that contains the state directory."""
     around = {*places.state.parents, *places.state.resolve().parents}
-    if around.isdisjoint({Path("/tmp"), Path("/var/tmp")}):  # one folder
+    if around.isdisjoint({Path("/tmp"), Path("/var/tmp")}):  # both are one folder
         yield Path("/tmp")
     for each in (_HOME, _TEMPORARY, Path("/dev/shm"), places.clone, *write):
         if around.isdisjoint({each, each.resolve()}) and (each in (_HOME, _TEMPORARY) or each.is_dir()):
@@ -154,7 +154,7 @@ def _free(places: Places, write: Sequence[Path]) -> Iterator[Path]:
 
 def _more(places: Places, asked: Asked) -> Iterator[Mount]:
     yield "closed", "", str(places.state / _OWN), "mode=755,size=64k"
-    # hooks of mngr's note there that the agent is active, for whoever observes it
+    # mngr's hooks note the agent's activity there, for whoever observes it
     yield "tmpfs", "", str(places.host / "events"), f"mode=700,size=16m,uid={outer_user()}"
     for each in places.believed:
         yield "readable", str(each), str(each), ""

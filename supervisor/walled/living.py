@@ -1,14 +1,14 @@
 """Keeps an agent inside of its walls, between its terminal and the agent: as `trials/keeper` does for a run.
 
-It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching`, `trials/ending` and
+It is given to a fresh interpreter as text, after that of `walls/enclosing`, `walls/watching`, `trials/ending` and
 `confining`, and imports nothing of ours. Its arguments are the agent's argv.
 
-    the keeper     is the program of the agent's pane; when it ends, the kernel ends all below
-    process 1      builds the walls, watches what is taken, and carries what is typed in and what is shown
+    the keeper     is the program of the agent's pane; when it ends, the kernel kills all below
+    process 1      builds the walls, watches what is used, and relays what is typed and what is shown
     the agent      has a terminal of its own, so that it can type nothing into the pane's, where a shell of the host's
     reads
 
-Whoever stops an agent signals all its processes, and looks again: so a keeper that is to end gives it the time.
+Whoever stops an agent signals all its processes, and checks again: so a signalled keeper gives it time to end.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # the one that the rest of the text uses
@@ -29,7 +29,7 @@ if __name__ != "__main__":
     from supervisor.verification.walls.watching import Watch, limit_processes
     from supervisor.walled.confining import confine
 
-#: comes with the text
+#: defined at the start of the text
 WALLS: dict[str, Any] = globals().get("WALLS", {})
 
 _KILL_CHILD_ON_DEATH = 1  # PR_SET_PDEATHSIG
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _kept(argv: list[str], before: list[Any] | None) -> list[str]:
-    """Its exit code, and what there was too much of."""
+    """Its exit code, and the limit that it exceeded, if any."""
     told, telling = os.pipe()
     first = os.fork()
     if first == 0:
@@ -110,7 +110,7 @@ def _be_first(argv: list[str], before: list[Any] | None, telling: int) -> None:
 
 
 def _woken_by(*signals: int) -> int:
-    """What can be read when one of these has come."""
+    """A descriptor that can be read once one of these signals has arrived."""
     waking, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
@@ -157,13 +157,13 @@ class Screen:
         _make_raw(before)
 
     def take(self) -> None:
-        """In the agent's process. Where its errors go elsewhere, they still do."""
+        """Called in the agent's process. If its stderr goes elsewhere, it still does."""
         fcntl.ioctl(self._agents, termios.TIOCSCTTY, 0)
         for each in (0, 1, 2) if os.isatty(2) else (0, 1):
             os.dup2(self._agents, each)
 
     def fit(self) -> None:
-        """To the pane. Who is in the foreground paints again, whether or not there is another size."""
+        """Adopt the size of the pane. The foreground processes repaint, whether or not the size has changed."""
         size = fcntl.ioctl(1, termios.TIOCGWINSZ, bytes(8))
         fcntl.ioctl(self._agents, termios.TIOCSWINSZ, size)
         group = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCGPGRP, bytes(4)), sys.byteorder)
@@ -172,7 +172,7 @@ class Screen:
                 os.kill(-group, signal.SIGWINCH)
 
     def carry(self, waking: int, seconds: float) -> bytes:
-        """What is typed in and what is shown, for so long; or until signals come, which are returned."""
+        """Relay what is typed and what is shown, for so long or until signals arrive, which are returned."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             reading = [waking, self._ours, *([0] if self._is_open and len(self._typed) < _MOST_TYPED else [])]
@@ -217,7 +217,7 @@ def _written(number: int, text: bytes) -> int:
 
 
 def _make_raw(before: list[Any]) -> None:
-    """The pane's terminal hands on what is typed as it is: the agent's own makes lines and signals of it."""
+    """The pane's terminal passes on what is typed unchanged: the agent's own makes lines and signals of it."""
     now = list(before)
     now[0] &= ~(termios.BRKINT | termios.ICRNL | termios.INPCK | termios.ISTRIP | termios.IXON)
     now[1] &= ~termios.OPOST

@@ -1,7 +1,7 @@
-"""Orders of agents that are to have walls: mngr starts our keeper, and below it the agent.
+"""Orders for agents with walls: mngr starts our keeper, and below it the agent.
 
-Whether this machine can build them is found out by trying, before any agent is paid for. An agent whose walls turn
-out not to be buildable when it starts does not start; its pane says why.
+Whether this machine can build them is tried before any agent is paid for. An agent whose walls can't be built when it
+starts does not start; its pane says why.
 """
 
 import json
@@ -27,7 +27,7 @@ from supervisor.walled.enclose import ASKED, Asked
 
 #: `-I`: nothing of the agent's clone is imported
 KEEPER = (sys.executable, "-I", "-m", "supervisor.walled.enclose")
-#: a person's name in the HOME of agents, which they do not see
+#: copies a person's git identity from the HOME of agents, which they can't see
 _IDENTITY = tuple(
     f'value=$(git config {key}) && git config {key} "$value" || true' for key in ("user.name", "user.email")
 )
@@ -50,7 +50,7 @@ class WalledOrders:
         self._orders, self._layout = orders, layout
 
     def order(self, batch: Batch, attempt: Attempt) -> AgentOrder:
-        """Raises Misconfigured where its profile requires walls that it can't have."""
+        """Raises Misconfigured if its profile requires walls that it can't have."""
         order, profile = self._orders.order(batch, attempt), batch.profile
         if profile.agent_walls == "off" or attempt.provider != "local":
             return order
@@ -91,5 +91,5 @@ class WalledOrders:
 
 
 def _within(command: str, profile: Profile) -> str:
-    """What a setup leaves in HOME is to be there for the agent."""
+    """Run a setup inside the walls, because the agent must find what it leaves in HOME."""
     return shlex.join((*KEEPER, "sh", "-c", command)) if command == profile.setup else command

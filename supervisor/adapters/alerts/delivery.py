@@ -1,10 +1,10 @@
 """Tells one receiver of each alert and of its end, in their order, however often the daemon restarts.
 
-Theory of operation. The journal is the queue: a delivery follows it and keeps, in a file, the number of the last
-event that it is done with. So nothing waits in memory, a restart neither forgets nor repeats what was delivered, and
-nobody waits for a receiver that is dead. What can't be delivered is tried again, ever more rarely, and given up after
-some hours or when the receiver says that it never will take it; then the next one has its turn. A delivery whose
-answer was lost is repeated with the same id.
+Theory of operation. The journal is the queue: a delivery follows it and stores, in a file, the number of the last
+event that it has handled. So nothing waits in memory, a restart neither loses nor repeats a delivery, and nobody
+waits for a dead receiver. A failed delivery is retried with a growing delay, and given up after some hours or when
+the receiver refuses it for good; then the next one follows. A delivery whose response was lost is repeated with the
+same id.
 """
 
 import json
@@ -32,14 +32,14 @@ log = structlog.get_logger(__name__)
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 300.0
 #: an alert that could not be delivered for so long is given up
 GIVE_UP_SECONDS = 6 * 3600.0
-#: what is older when its turn comes, such as after a long downtime, is not worth waking anybody for
+#: an alert that is older when its turn comes, such as after a long downtime, is not worth waking anybody for
 STALE_SECONDS = 24 * 3600.0
-#: without alerts the file is written so rarely
+#: without alerts, the file is written once in this many events
 KEEP_EVERY = 5_000
 
 
 class Undelivered(DeviceFailed):
-    """It was not taken. `again`: it may be later, but not within so many seconds; None: never."""
+    """The receiver did not accept it. `again`: after how many seconds a retry may succeed; None: never."""
 
     def __init__(self, message: str, *, again: float | None = 0.0) -> None:
         super().__init__(message, hint="")
@@ -101,7 +101,7 @@ class Delivery:
                     await in_thread(partial(self._keep, kept))
 
     async def _begin(self) -> int:
-        """A receiver that is new is told of what happens from now on."""
+        """A new receiver gets what happens from now on."""
         if (known := await in_thread(self._known)) is not None:
             return known
         last = await self.journal.read(limit=1, newest=True)

@@ -62,7 +62,7 @@ class Mail:
 
 
 def _printable(text: str) -> str:
-    """Agents' words are in it: one line, nothing that a terminal or a header would interpret."""
+    """The text on one line, without characters that terminals or headers interpret: agents wrote parts of it."""
     return "".join(char if char.isprintable() else "�" for char in text).encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Moves one branch of a person's repository on by commits of ours. HEAD, index and work tree stay as they are."""
+"""Advances one branch of a person's repository to commits of ours. HEAD, index and work tree stay as they are."""
 
 from pathlib import Path
 

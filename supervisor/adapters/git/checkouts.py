@@ -1,4 +1,4 @@
-"""A person's checkout is looked at, never touched. Our own checkouts borrow their objects from a bare repository."""
+"""Inspects a person's checkout, read-only. Makes our own checkouts, which borrow objects from a bare repository."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from supervisor.threads import in_thread, surely
 #: the one branch that a checkout of ours has
 BRANCH = "base"
 MANY = 5
-#: a whole home is copied, onto a disk that may be busy
+#: a whole home may be copied, and the disk may be busy
 COPY_SECONDS = 1800.0
 
 
@@ -84,7 +84,7 @@ async def _changed(root: Path) -> tuple[str, ...]:
 
 
 async def make_checkout(bare: Path, sha: str, into: Path) -> Path:
-    """A clean checkout at `sha`: one branch, no remote, no hook, objects borrowed from `bare`. Again is fine."""
+    """A clean checkout at `sha`: one branch, no remote, no hook, objects borrowed from `bare`. Idempotent."""
     if await in_thread(into.is_dir):
         return into
     partial = into.with_name(f".{into.name}.partial")
@@ -104,18 +104,18 @@ def _prepare(git_dir: Path, bare: Path) -> None:
     alternates = git_dir / "objects" / "info" / "alternates"
     alternates.parent.mkdir(exist_ok=True)
     alternates.write_text(f"{bare.resolve() / 'objects'}\n")
-    # An agent's worktree shares this configuration: nothing may be packed away under the others.
+    # An agent's worktree shares this configuration: its gc must not pack objects away under the others.
     with (git_dir / "config").open("a") as config:
         config.write("[gc]\n\tauto = 0\n")
 
 
 async def copy_tree(source: Path, into: Path) -> None:
-    """A copy of its own: what is written to one is not seen in the other."""
+    """Make an independent copy: changes in one do not show in the other."""
     await _copied(["--", str(source), str(into)])
 
 
 async def overlay(source: Path, into: Path, paths: Sequence[str]) -> None:
-    """Copies of these, each at its own path in a folder that is there, with the folders around them."""
+    """Copy these paths into an existing folder, each at the same path, with its parent folders."""
     if paths:
         await _copied(["--parents", "--", *paths, str(into)], source)
 
@@ -131,7 +131,7 @@ async def _copied(args: Sequence[str], cwd: Path | None = None) -> None:
 
 
 async def discard(path: Path) -> None:
-    """Gone already is fine, and so are folders that nobody may write into."""
+    """Remove a folder, even if folders in it are read-only. It may be missing."""
     await surely(_remove, path)
 
 

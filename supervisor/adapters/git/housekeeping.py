@@ -1,4 +1,4 @@
-"""What a bare repository of ours holds of each batch, and how it gets rid of it."""
+"""What a bare repository of ours holds of each batch, and how it is cleaned up."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from pathlib import Path
 from supervisor.adapters.git.process import git, run
 
 FOLDER = "refs/supervisor/"
-#: above this many packs a repository is packed anew
+#: a repository with more packs than this is repacked
 MANY_PACKS = 20
 MAINTAIN_SECONDS = 1800.0
 
@@ -22,12 +22,12 @@ async def refs_by_batch(bare: Path) -> dict[str, list[str]]:
 
 
 async def drop(bare: Path, refs: Iterable[str]) -> None:
-    """All of them or none. What they held goes with a later `maintain`."""
+    """Delete all of these refs or none. A later `maintain` deletes their objects."""
     await git(bare, "update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
 
 
 async def holds(bare: Path, batch: str, sha: str) -> bool:
-    """Whether a commit is in some ref of the batch, with all that it stands on."""
+    """Whether a commit and its ancestors are reachable from refs of the batch."""
     if not _SHA.fullmatch(sha):
         return False
     missing = await run(bare, "rev-list", "-n", "1", sha, "--not", f"--glob={FOLDER}{batch}/*")
@@ -35,12 +35,12 @@ async def holds(bare: Path, batch: str, sha: str) -> bool:
 
 
 async def trees(bare: Path, batch: str) -> frozenset[str]:
-    """Of the last commits of the batch's refs."""
+    """The trees of the commits at the batch's refs."""
     return frozenset((await git(bare, "for-each-ref", "--format=%(tree)", f"{FOLDER}{batch}/")).decode().split())
 
 
 async def maintain(bare: Path) -> None:
-    """Pack what has come in, and drop what no ref reaches and is older than two weeks."""
+    """Pack new objects, and drop unreachable ones that are older than two weeks."""
     await git(bare, "gc", "-q", "--prune=2.weeks.ago", timeout=MAINTAIN_SECONDS)
 
 

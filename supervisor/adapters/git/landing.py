@@ -1,4 +1,4 @@
-"""Writes one new branch into a person's repository: never over another one, and nothing else is touched there."""
+"""Creates one new branch in a person's repository: never overwrites a branch, and changes nothing else there."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from supervisor.adapters.git.process import git, run
 from supervisor.errors import GitFailed, NoSuchThing, Refused
 from supervisor.threads import in_thread
 
-#: whatever the repository's own configuration says of a fetch
+#: overrides what the repository's own configuration says about fetches
 FETCH = (
     *("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
     *("--no-recurse-submodules", "--no-prune"),
@@ -14,7 +14,7 @@ FETCH = (
 
 
 async def hand_over(bare: Path, target: Path, sha: str, branch: str) -> bool:
-    """False: the branch has it already."""
+    """Create the branch. False: it has the commit already."""
     await _check(bare, target, sha, branch)
     found = (await run(target, "rev-parse", "-q", "--verify", f"refs/heads/{branch}")).out.decode().strip()
     if found:

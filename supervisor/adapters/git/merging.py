@@ -1,12 +1,12 @@
 """Merges trees in a bare repository, without a work tree, with git's own results. Blocking and deterministic.
 
-Almost every merge is simple: no path of one side has been touched by the other. Then the result is the tree with
-these paths set, and no merge is needed. Whatever is not that simple goes to git itself: `git merge-tree`, by way of
-commits that set both sides upon their base. So results and conflicts are those of `git cherry-pick`.
+Almost every merge is simple: the two sides changed different paths. Then the result is our tree with their paths set,
+and no merge is needed. All other merges go to git itself: `git merge-tree`, with a commit for each side on top of one
+for the base. So results and conflicts are those of `git cherry-pick`.
 
-Not simple is: a path that both sides changed, each in its way; a file where the other side has a folder; and what may
-be seen as a rename: a path that both sides added or removed, a side that both adds and removes, or one that adds
-after something was removed.
+Not simple are: a path that both sides changed differently; a file where the other side has a folder; and what git may
+detect as a rename: a path that both sides added or removed, a side that both adds and removes, or one that adds after
+something was removed.
 """
 
 import subprocess
@@ -26,19 +26,19 @@ MERGE_SECONDS = 60
 @dataclass(frozen=True, slots=True)
 class Merged:
     tree: pygit2.Tree
-    #: the paths in conflict, which have marks in them
+    #: the paths in conflict; their files contain conflict markers
     conflicts: tuple[str, ...] = ()
 
 
 class Merger:
-    """Three-way merges, each made once."""
+    """Three-way merges, with their results cached."""
 
     def __init__(self, repo: pygit2.Repository) -> None:
         self.repo = repo
         self._known: dict[tuple[pygit2.Oid, pygit2.Oid, pygit2.Oid], Merged] = {}
 
     def merged(self, base: pygit2.Tree, ours: pygit2.Tree, theirs: pygit2.Tree) -> Merged:
-        """`ours` with what `theirs` changes of the base."""
+        """`ours` with the changes of `theirs` since the base."""
         key = (base.id, ours.id, theirs.id)
         if key not in self._known:
             simple = self._simply(base, ours, tuple(edits_between(base, theirs)))
@@ -46,7 +46,7 @@ class Merger:
         return self._known[key]
 
     def holds(self, base: pygit2.Tree, tree: pygit2.Tree, theirs: pygit2.Tree) -> bool:
-        """Whether all that `theirs` changes is in the tree: it changes nothing more."""
+        """Whether the tree has all changes of `theirs`, so that merging it would change nothing."""
         if all(_is_there(tree, edit) for edit in edits_between(base, theirs)):
             return True
         again = self.merged(base, tree, theirs)

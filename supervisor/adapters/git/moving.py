@@ -1,5 +1,5 @@
-"""Where a batch's base stands in a person's repository now, which is only read: what came after it, and whether the
-batch's branch merges with that."""
+"""What followed a batch's base in a person's repository, and whether the batch's branch merges with it. Read-only
+there."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +17,15 @@ MOST_NAMED = 5
 
 
 async def brought_home(bare: Path, repo: Path, sha: str, ref: str) -> None:
-    """A commit of a person's repository, with its history, under a ref of ours."""
-    # A person's own history is trusted, and old ones hold objects that a strict check refuses.
+    """Fetch a commit of a person's repository, with its history, into a ref of ours."""
+    # A person's own history is trusted, and an old one may hold objects that a strict check refuses.
     lenient = ["-c", "transfer.fsckObjects=false", "-c", "fetch.unpackLimit=1"]
     await git(bare, *lenient, *FETCH, str(repo), f"+{sha}:{ref}", timeout=FETCH_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A branch that was made on a base, by its name or its head; and the branch that the base was the last of."""
+    """A branch that was made on a base, by its name or its head; and the branch whose last commit the base was."""
 
     start: str
     base: str
@@ -34,7 +34,7 @@ class Made:
 
 
 async def moved(bare: Path, repo: Path, made: Made) -> str:
-    """What came after the base, in a sentence; "" for nothing."""
+    """What followed the base, in a sentence; "" for nothing."""
     now = await tip(repo, made.start) if made.start else ""
     if not now or now == made.base:
         return ""
@@ -52,20 +52,20 @@ async def moved(bare: Path, repo: Path, made: Made) -> str:
 
 
 async def tip(repo: Path, branch: str) -> str:
-    """ "" where there is no such branch any more."""
+    """The commit of a branch; "" if the branch does not exist any more."""
     found = await run(repo, "rev-parse", "-q", "--verify", f"refs/heads/{branch}^{{commit}}", timeout=LOOK_SECONDS)
     return "" if found.code else found.out.decode().strip()
 
 
 async def new_commits(bare: Path, base: str, now: str) -> int | None:
-    """How many came after the base; None where the branch does not stand on it any more."""
+    """The number of commits after the base; None if the branch does not contain the base any more."""
     if (await run(bare, "merge-base", "--is-ancestor", base, now)).code:
         return None
     return int(await git(bare, "rev-list", "--count", f"{base}..{now}"))
 
 
 def collisions(bare: Path, base: str, head: str, now: str) -> tuple[str, ...]:
-    """The files where the two do not merge. Blocking."""
+    """The files in which the two conflict. Blocking."""
     merger = Merger(pygit2.Repository(str(bare)))
     trees = [merger.commit_of(sha).tree for sha in (base, now, head)]
     return merger.merged(*trees).conflicts

@@ -1,7 +1,7 @@
-"""Runs git: with a deadline, bounded output, no configuration but ours, no hooks, no prompts.
+"""Runs git: with a deadline, bounded output, only our configuration, no hooks, no prompts.
 
-When its time is up or nobody waits for it any more, it is asked to end first: git takes its locks and half-written
-files with it. How programs are run at all: `adapters/process.py`.
+After a timeout or a cancellation it first gets SIGTERM, upon which git removes its locks and half-written files.
+`adapters/process.py` runs the process.
 """
 
 import os
@@ -16,17 +16,17 @@ from supervisor.errors import GitFailed
 CONFIG = Path(__file__).with_name("gitconfig")
 MAX_OUTPUT = 64 * 2**20
 DEADLINE = 60.0
-#: how a shell says that there is no such program, or none that it may run
+#: the exit codes of a shell for a program that is missing or can't be executed
 NOT_STARTED = (126, 127)
-#: in git's words, what is wrong with the disk and not with what is read
+#: git's messages for trouble with the disk rather than with the input
 DISK = (b"No space left on device", b"Read-only file system", b"Disk quota exceeded")
 
-#: set above any repository's own configuration, which may name programs to run
+#: these override any repository's own configuration, which may name programs to run
 _OVERRIDES = {"core.hooksPath": "/dev/null", "core.fsmonitor": "false"}
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """All that git sees of ours: where programs are, a home, and how to behave."""
+    """The whole environment that git gets: PATH, a home, and its settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     overrides = {"GIT_CONFIG_COUNT": str(len(_OVERRIDES))}
     for number, (key, value) in enumerate(_OVERRIDES.items()):
@@ -49,7 +49,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """For git that reads what an agent made: address space, and processor seconds however busy the machine is."""
+    """Limits for git when it reads agents' work: address space, and CPU time, which does not depend on the load."""
 
     memory_kib: int = 2 * 2**20
     cpu_seconds: int = 60
@@ -60,7 +60,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a git ended. One that printed more than it may has failed."""
+    """How a git process ended. If it printed more than the limit, it has failed."""
 
     command: str
     code: int
@@ -69,7 +69,7 @@ class Finished:
 
     @property
     def was_bounded(self) -> bool:
-        """Whether it was ended for taking too much of something."""
+        """Whether it hit a limit."""
         return self.code < 0 or b"ut of memory" in self.err or b"it printed too much" in self.err
 
     @property
@@ -88,7 +88,7 @@ class Finished:
 async def git(
     where: Path, *args: str, timeout: float = DEADLINE, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> bytes:
-    """What git prints, or GitFailed."""
+    """What git prints. Raises GitFailed if it fails."""
     done = await run(where, *args, timeout=timeout, stdin=stdin, env=env)
     if done.code:
         raise GitFailed(done.sentence)
@@ -103,7 +103,7 @@ async def run(
     env: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
 ) -> Finished:
-    """How git ended; GitFailed only if it could not be started, or did not end in time."""
+    """How git ended. Raises GitFailed only if it could not be started, or did not end in time."""
     argv = ["git", "-C", str(where), *args]
     argv = bounds.around(argv) if bounds else argv
     try:

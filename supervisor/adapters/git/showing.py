@@ -1,4 +1,4 @@
-"""Commits with what they change, to be shown to a person. They are agents' work: bounded in all ways."""
+"""Commits with their patches, to show to a person. They are agents' work, so everything is bounded."""
 
 import re
 from pathlib import Path
@@ -16,13 +16,13 @@ _FORMAT = "%x00%H%x00%s%x00%b%x00"
 
 
 async def commits(bare: Path, base: str, head: str) -> list[Commit]:
-    """Those between two commits, oldest first. Raises GitFailed."""
+    """The commits between two commits, oldest first. Raises GitFailed."""
     shown = ("-p", "--no-ext-diff", "--no-textconv", "--no-color", "--first-parent", "--diff-merges=first-parent")
     return _parsed(await _log(bare, base, head, f"--max-count={MOST_COMMITS}", f"--format={_FORMAT}", *shown))
 
 
 async def titles(bare: Path, base: str, head: str) -> list[tuple[str, str]]:
-    """The ids and subjects of those between two commits, oldest first. Raises GitFailed."""
+    """The ids and subjects of the commits between two commits, oldest first. Raises GitFailed."""
     text = await _log(bare, base, head, f"--max-count={MOST_TITLES}", "--format=%H%x00%s%x00", "--first-parent")
     parts = text.split("\0")
     return [(sha.strip(), subject) for sha, subject in zip(parts[::2], parts[1::2], strict=False)]
@@ -41,7 +41,8 @@ async def _log(bare: Path, base: str, head: str, *how: str) -> str:
 
 
 def _parsed(text: str) -> list[Commit]:
-    """Four parts for each commit. What is no commit's id is part of the patch before it."""
+    """Parse four parts for each commit. A part that should be a commit id but is not ends the list: it belongs to the
+    patch before it."""
     found: list[Commit] = []
     parts = text.split("\0")[1:]
     while len(parts) >= 4:

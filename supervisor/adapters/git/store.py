@@ -1,18 +1,18 @@
-"""The daemon's own bare repository for each repository it works on, and what is made from it.
+"""The daemon's own bare repository for each repository it works on, and the checkouts and branches made from it.
 
     <state_dir>/repos/<name>.git                 every commit that matters, by ref:
         refs/supervisor/<batch>/base                 where a batch starts
         refs/supervisor/<batch>/<job>/<attempt>      what an attempt published
         refs/supervisor/<batch>/<job>/rescued/<n>    what attempt n left without publishing
-        refs/supervisor/<batch>/integrated/<n>       what an integration made of it
-        refs/supervisor/<batch>/landed/<n>/<name>    and under which name a person got it
+        refs/supervisor/<batch>/integrated/<n>       the result of an integration
+        refs/supervisor/<batch>/landed/<n>/<name>    the same, by the branch name that a person got
         refs/supervisor/<batch>/reviewed/<place>     that branch, as its review has left it
     <state_dir>/batches/<batch>/source           the clean checkout that mngr copies for each agent
 
-A person's repository is read by `inspect` and `snapshot`, and written once, by `land`: a new branch, nothing else.
-Only its review moves that branch on (`advancing`).
-Objects come in as one pack for each import and are never packed on the way: `maintain` does it, after a batch. It
-drops only what no ref reaches, and a ref is dropped only by `forget`, so work is never lost to it.
+`inspect` and `snapshot` read a person's repository; `land` writes to it once: a new branch, nothing else.
+Only its review advances that branch (`advancing`).
+Each import adds one pack; packs are not merged then, but by `maintain`, after a batch. That drops only objects that
+no ref reaches, and only `forget` drops a ref, so `maintain` never loses work.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class GitStore:
         self._creating = Lock()
 
     def bare(self, repo: Path) -> Path:
-        """Where our copy of the repository at `repo` is: readable by a person, unique by its path."""
+        """The path of our copy of the repository at `repo`: its name is readable for a person, and unique by path."""
         digest = hashlib.sha256(str(repo).encode(errors="surrogateescape")).hexdigest()[:8]
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", repo.name).strip("-.") or "repo"
         return self._state_dir / "repos" / f"{name[:40]}-{digest}.git"
@@ -58,44 +58,45 @@ class GitStore:
         return await checkouts.inspect(repo)
 
     async def snapshot(self, repo: Path, base: str, batch: str) -> Path:
-        """Bring the base commit home, and make the batch's source checkout of it. Again is fine."""
+        """Fetch the base commit, and make the batch's source checkout from it. Idempotent."""
         if not _SHA.fullmatch(base):
             raise NoSuchThing(f"{base!r} is not a full commit id", hint="resolve it first")
         bare = await self._existing_bare(repo)
-        # A person's own history is trusted, and old ones hold objects that a strict check refuses.
+        # A person's own history is trusted, and an old one may hold objects that a strict check refuses.
         lenient = ["-c", "transfer.fsckObjects=false", "-c", "fetch.unpackLimit=1"]
         fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", str(repo)]
         try:
             await git(bare, *lenient, *fetch, f"+{base}:refs/supervisor/{batch}/base", timeout=1800)
         except GitFailed:
-            # What was worked on before is here still, whatever was done to the repository since.
+            # A base of earlier work is still here, whatever happened to the person's repository since.
             if (await run(bare, "rev-list", "--objects", "--quiet", base, timeout=1800)).code:
                 raise
             await git(bare, "update-ref", f"refs/supervisor/{batch}/base", base)
         return await checkouts.make_checkout(bare, base, self.source(batch))
 
     async def keep(self, repo: Path, sha: str, ref: str) -> None:
-        """Bring a commit of a person's repository home, under a ref of ours."""
+        """Fetch a commit of a person's repository into a ref of ours."""
         await moving.brought_home(await self._existing_bare(repo), repo, sha, ref)
 
     async def pin(self, repo: Path, sha: str, ref: str) -> None:
         await git(self.bare(repo), "update-ref", ref, sha)
 
     async def moved(self, repo: Path, start: str, base: str, branch: str = "", head: str = "") -> str:
-        """What came after the base on the branch `start`, and whether a branch made on the base merges with that, in
-        a sentence; "" for nothing, or where that can't be seen."""
+        """What followed the base on the branch `start`, and whether a branch made on the base merges with it, in a
+        sentence; "" for nothing, or if it can't be determined."""
         try:
             return await moving.moved(self.bare(repo), repo, moving.Made(start, base, branch, head))
         except (GitFailed, OSError, ValueError, KeyError):
             return ""
 
     async def patch(self, repo: Path, sha: str) -> str:
-        """What a commit changes, for people and agents to read; the beginning of it, if it is long."""
+        """A commit's patch, for people and agents to read; only its beginning, if it is long."""
         shown = await git(self.bare(repo), "show", "--format=", "--no-ext-diff", "--no-textconv", sha)
         return shown[:MAX_PATCH].decode(errors="replace")
 
     async def land_once(self, repo: Path, sha: str, batch: str, number: int) -> str:
-        """The batch's branch in a person's repository; asked again, the same name, whatever was done to it since."""
+        """Land the batch's branch in a person's repository. A repeated call returns the same name, whatever was done
+        to the branch since."""
         bare, folder = self.bare(repo), f"refs/supervisor/{batch}/landed/{number}/"
         if found := (await git(bare, "for-each-ref", "--format=%(refname)", folder)).decode().split():
             return found[0].removeprefix(folder)
@@ -104,8 +105,8 @@ class GitStore:
         return name
 
     async def land(self, repo: Path, sha: str, branch: str) -> str:
-        """Make a new branch in a person's repository, and touch nothing else there. A name that is taken by another
-        commit gets a number; the name is returned. Again is fine."""
+        """Create a new branch in a person's repository, and touch nothing else there. If the name is taken by another
+        commit, a number is added; returns the name. Idempotent."""
         for number in range(1, MOST_NAMES):
             name = branch if number == 1 else f"{branch}-{number}"
             found = await run(repo, "rev-parse", "-q", "--verify", f"refs/heads/{name}")
@@ -121,22 +122,22 @@ class GitStore:
         return (await git(repo, "rev-parse", "-q", "--verify", f"{rev}^{{commit}}")).decode().strip()
 
     async def commits(self, repo: Path, base: str, head: str) -> list[Commit]:
-        """Those between two commits, with what they change. Raises GitFailed."""
+        """The commits between two commits, with their patches. Raises GitFailed."""
         return await commits(self.bare(repo), base, head)
 
     async def titles(self, repo: Path, base: str, head: str) -> list[tuple[str, str]]:
-        """The ids and subjects of those. Raises GitFailed."""
+        """The ids and subjects of the commits between two commits. Raises GitFailed."""
         return await titles(self.bare(repo), base, head)
 
     async def hand_over(self, repo: Path, target: Path, sha: str, branch: str) -> bool:
-        """A branch of that name with this commit, in a person's repository. False: it is there already."""
+        """Create a branch with this commit in a person's repository. False: the branch has the commit already."""
         return await hand_over(self.bare(repo), target, sha, branch)
 
     async def destroy_source(self, batch: str) -> None:
         await checkouts.discard(self.source(batch))
 
     async def checkout(self, repo: Path, sha: str, into: Path) -> Path:
-        """A clean checkout of its own, for running tests in; `discard` removes it."""
+        """A separate clean checkout, to run tests in; `discard` removes it."""
         return await checkouts.make_checkout(self.bare(repo), sha, into)
 
     async def discard(self, path: Path) -> None:
@@ -146,7 +147,7 @@ class GitStore:
         await housekeeping.maintain(self.bare(repo))
 
     async def untouched(self) -> list[str]:
-        """Batches of which there is a snapshot and nothing else: no agent was asked for, no work came home."""
+        """Batches with a snapshot and nothing else: no agent was requested, no work was fetched."""
         found = []
         for batch in await in_thread(self._with_a_source_only):
             base = f"refs/supervisor/{batch}/base".encode()
@@ -155,11 +156,11 @@ class GitStore:
         return found
 
     async def forget(self, batch: str) -> None:
-        """Drop all refs of a batch, and its source: its work may go with the next `maintain`."""
+        """Drop all refs of a batch, and its source: the next `maintain` may delete its work."""
         for bare, refs in await self._refs(batch):
             await git(bare, "update-ref", "--stdin", stdin=b"".join(b"delete %s\n" % ref for ref in refs) or b"\n")
         await self.destroy_source(batch)
-        with suppress(OSError):  # what else is kept of it stays
+        with suppress(OSError):  # other files of the batch stay
             self.source(batch).parent.rmdir()
 
     def _with_a_source_only(self) -> list[str]:
@@ -167,14 +168,14 @@ class GitStore:
         return sorted(f.name for f in folders if {each.name for each in f.iterdir()} <= {"source"})
 
     async def _refs(self, batch: str) -> list[tuple[Path, list[bytes]]]:
-        """All refs of a batch, by the repository that they are in."""
+        """All refs of a batch, by repository."""
         bares = sorted(self._state_dir.glob("repos/*.git"))
         asked = ("for-each-ref", "--format=%(refname)", f"refs/supervisor/{batch}/")
         found = [(bare, (await git(bare, *asked)).split()) for bare in bares]
         return [(bare, refs) for bare, refs in found if refs]
 
     async def recover(self) -> None:
-        """Remove what a crash has left. Call it before anything else, when no other daemon runs here."""
+        """Remove what a crash has left. Call it first, and only while no other daemon runs here."""
         await in_thread(self._remove_leftovers)
 
     def _remove_leftovers(self) -> None:

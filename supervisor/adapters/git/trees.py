@@ -1,4 +1,4 @@
-"""Compares and edits trees in memory: what is the same on both sides, or far from a path, costs nothing."""
+"""Compares and edits trees in memory; equal subtrees, and those that no path leads through, cost nothing."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ class Entry(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What happens to one path; None where it does not exist."""
+    """The change of one path; None on a side where it does not exist."""
 
     path: str
     old: Entry | None
@@ -53,7 +53,7 @@ def edits_between(old: pygit2.Tree | None, new: pygit2.Tree | None, folder: str 
 
 
 def _lines(tree: pygit2.Tree | None) -> set[tuple[bytes, bytes, bytes]]:
-    """Mode, name and id of each entry, without making an object of it: most are the same on both sides."""
+    """Mode, name and id of each entry, without creating objects: most entries are equal on both sides."""
     return set(_RAW_ENTRY.findall(tree.read_raw())) if tree is not None else set()
 
 
@@ -62,7 +62,7 @@ def _file(found: pygit2.Object | None) -> Entry | None:
 
 
 def edited(repo: pygit2.Repository, tree: pygit2.Tree, edits: Mapping[str, Entry | None]) -> pygit2.Tree:
-    """The tree with these files set, or removed. A folder that becomes empty goes."""
+    """The tree with these files set or removed. Folders that become empty are removed."""
     changed = _edit(repo, tree, {tuple(path.split("/")): entry for path, entry in edits.items()})
     found = repo[changed]
     assert isinstance(found, pygit2.Tree)
@@ -82,7 +82,7 @@ def _edit(
             files[name] = entry
         elif tree is not None and name in tree and not isinstance(tree[name], pygit2.Tree):
             builder.remove(name)
-    # A file may take a folder's place, or a folder a file's: what goes goes first.
+    # A file may replace a folder, or a folder a file: removals come first.
     for name, inner in below.items():
         folder = tree[name] if tree is not None and name in tree else None
         changed = _edit(repo, folder if isinstance(folder, pygit2.Tree) else None, inner)

@@ -1,6 +1,6 @@
 """How far each attempt is read and what was counted, in one transaction: a crash neither loses nor doubles anything.
 
-What was appended to a log after the last transaction is cut off again, and read again from where it came.
+What was appended to a log after the last transaction is truncated, and read again from its source.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ _OF_ATTEMPT = "WHERE batch = ? AND job = ? AND attempt = ?"
 
 @dataclass(slots=True)
 class Page:
-    """What is known of one attempt. It is changed and then saved, or thrown away and loaded again."""
+    """What is known of one attempt. A page is changed and then saved, or discarded and loaded again."""
 
     key: AttemptKey
     #: where its log ends
@@ -77,7 +77,7 @@ class Books:
 
     @contextmanager
     def saving(self) -> Iterator[None]:
-        """All or nothing of what is done within."""
+        """A transaction: all changes within it are saved, or none."""
         self._db.execute("BEGIN")
         try:
             yield

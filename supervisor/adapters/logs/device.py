@@ -27,7 +27,7 @@ ROUND_SECONDS = 0.2
 #: A follower is a mngr process of 100 MB; the agents beyond are read when they end.
 MOST_FOLLOWERS = 16
 FOLLOW_AGAIN_SECONDS = 30.0
-#: So many lines are brought at once; then the thread has to have taken them.
+#: A follower queues at most this many lines; then it waits for the thread to take them.
 MOST_BROUGHT = 2000
 #: An agent that has published may end its turn: its last words have cost something.
 LAST_WORDS_SECONDS, LOOK_SECONDS = 30.0, 0.2
@@ -132,8 +132,8 @@ class AgentLogs:
         return await in_thread(self._ingest.finish, attempt, pane=not published)
 
     async def _stop(self, attempt: Attempt, published: bool) -> None:
-        """An agent that works on would take more than was counted, so it is stopped before that is done. What has
-        published ends its turn first."""
+        """Stop the agent before the final count, because it would otherwise use more than was counted. An agent that
+        has published may end its turn first."""
         if not self._ingest.keeps_transcript(attempt):
             return
         deadline = time.monotonic() + LAST_WORDS_SECONDS

@@ -1,10 +1,10 @@
 """Reads what all agents write, in one thread: lines into their logs, tokens into their books, signs into sights.
 
 Theory of operation. A round looks at each watched attempt. New lines of its files, and those that its follower
-brought from elsewhere, become entries; they are appended to its log, and then one transaction says how far its files
-are read, where its log ends and what was counted. So after a crash every line is there once, and every message counts
-once. Nothing is kept of a file but an offset, so the memory this takes does not grow with what is read. An attempt
-that can't be read now, or not be written, is opened anew in the next round and holds up no other.
+brought from another host, become entries; they are appended to its log, and then one transaction records how far its
+files are read, where its log ends and what was counted. So after a crash every line is there once, and every message
+counts once. Only an offset is kept of a file, so memory does not grow with what is read. An attempt that can't be
+read or written now is opened again in the next round and delays no other.
 """
 
 import sqlite3
@@ -73,7 +73,7 @@ class Ingest:
         return self._sights.get(key)
 
     def bring(self, attempt: Attempt, line: bytes, most: int) -> bool:
-        """What a follower has read elsewhere; False when the thread has to take some of it first."""
+        """Queue a line that a follower has read on another host; False: the queue is full for now."""
         waiting = self._brought.setdefault(attempt.key, deque())
         if len(waiting) >= most:
             return False
@@ -81,11 +81,11 @@ class Ingest:
         return True
 
     def keeps_transcript(self, attempt: Attempt) -> bool:
-        """Of its own, on this machine."""
+        """Whether the agent keeps a transcript of its own, on this machine."""
         return who_writes(self._state_dir(attempt.agent_id)) is not None
 
     def is_amid_turn(self, attempt: Attempt) -> bool:
-        """Whether it is about to write down what its last words took."""
+        """Whether the agent is in a turn, at whose end it writes down its usage."""
         folder = self._state_dir(attempt.agent_id)
         writer = who_writes(folder)
         return (writer[0] if writer else ANY).is_amid_turn(folder)
@@ -114,14 +114,14 @@ class Ingest:
         return attempt.key in self._finished
 
     def keep_pane(self, attempt: Attempt) -> None:
-        """What its screen shows, before it is stopped."""
+        """Keep what the agent's screen shows, before it is stopped."""
         with self._lock:
             if attempt.provider == "local" and attempt.key not in self._finished:
                 self._read_rest(attempt, last=False)
                 self._safely(self._keep_pane, attempt)
 
     def finish(self, attempt: Attempt, *, pane: bool) -> Usage:
-        """Read the last of it. With `pane`, or where it wrote no events, also what its pane shows."""
+        """Read the rest of its output. With `pane`, or if it wrote no events, also what its pane shows."""
         key = attempt.key
         with self._lock:
             if key not in self._finished:
@@ -219,7 +219,7 @@ class Ingest:
             self._books.save(page, *pieces)
 
     def _from_elsewhere(self, page: Page, reader: Reader, brought: deque[bytes]) -> bytes:
-        """A follower begins from the start whenever it is started: what was seen is known by its id."""
+        """A follower reads from the beginning whenever it is started: lines that were seen are skipped by id."""
         written, reading = bytearray(), self._reading(page.key, reader, REMOTE)
         while brought:
             line = brought.popleft()

@@ -1,7 +1,7 @@
 """The logs on disk: for each attempt a stream of lines, in segments that are named after their place in the stream.
 
-A stream only grows at its end and loses whole segments at its beginning; so a place in it stays what it is, and who
-asks for what is gone is told so in a line. Each stream is bounded, and all of them together.
+A stream only grows at its end and loses whole segments at its beginning; so a place in it stays valid, and a reader
+of a place that is gone gets a line that says so. Each stream is bounded, and so are all of them together.
 """
 
 import os
@@ -42,7 +42,7 @@ class LogStore:
         return found[-1].end if found else 0
 
     def append(self, key: AttemptKey, data: bytes) -> int:
-        """Whole lines; where the stream ends then."""
+        """Append whole lines. Returns where the stream ends then."""
         folder = self.folder(key)
         found = _segments(folder)
         if not found or found[-1].size >= self._each // SEGMENTS:

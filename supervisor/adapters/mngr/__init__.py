@@ -9,7 +9,7 @@ __all__ = ["MngrAgents", "MngrSettings", "open_agents"]
 
 
 async def open_agents(settings: MngrSettings) -> Agents:
-    """The device; its directories are made where they are missing. Close it with `close()`."""
+    """Return the device; missing directories are created. Close it with `close()`."""
     for directory in (settings.home, settings.tmux_tmpdir, settings.cwd):
         await in_thread(directory.mkdir, mode=0o700, parents=True, exist_ok=True)
     return MngrAgents(settings)

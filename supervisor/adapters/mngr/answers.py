@@ -1,4 +1,4 @@
-"""Reads what mngr printed: agents, results, and what went wrong. All of it is hostile until it has passed here."""
+"""Parses mngr's output: agents, results and errors. All of it is hostile until it is parsed here."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ STATES: Mapping[str, AgentState] = {
     "REPLACED": "replaced",
 }
 
-#: mngr's own error classes; a class that is not here was understood and refused
+#: mngr's own error classes; any other class means that mngr understood the call and refused it
 REASONS: Mapping[str, MngrReason] = {
     "DuplicateAgentNameError": "duplicate",
     "DuplicateAgentIdOnHostError": "duplicate",
@@ -40,24 +40,24 @@ REASONS: Mapping[str, MngrReason] = {
     "CommandTimeoutError": "timeout",
     "AgentStartError": "not-started",  # such as a claude that is not ready within ten seconds
     "SendMessageError": "not-started",
-    "CleanupFailedGroup": "not-started",  # what is left of one that did not start could not be taken away
+    "CleanupFailedGroup": "not-started",  # the agent did not start, and its remains could not be removed
 }
-#: what comes of a connection that is lost while a create waits for its host's lock: nothing was done yet
+#: the errors of a connection that is lost while a create waits for its host's lock: nothing was done yet
 LOCK_TROUBLE = frozenset({"HostError", "LockNotHeldError", "LockLostError"})
-#: tmux's own words when its server went away under a call: whatever was started in it has gone with it
+#: tmux's messages when its server ends during a call: whatever was started in it has ended with it
 LOST_TMUX = re.compile(r"no server running on|server exited unexpectedly|lost server|error connecting to \S*tmux")
-#: the system's words for what a machine is short of: no fault of the job's, and it passes
+#: the system's messages when a machine runs short of a resource: not the job's fault, and temporary
 SHORTAGE = re.compile(
     r"No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory"
     r"|Resource temporarily unavailable"
 )
-#: a provider's words for too many requests in a short time: of Modal, AWS, GCP and Azure. An sshd that drops
-#: connections (MaxStartups) is to mngr a host that can't be reached.
+#: the rate limit messages of Modal, AWS, GCP and Azure. mngr reports an sshd that drops connections (MaxStartups) as
+#: a host that can't be reached.
 RATE = re.compile(r"rate ?limit|rate exceeded|request ?limit ?exceeded|throttl|too ?many ?requests", re.IGNORECASE)
-#: from these steps of a create on, it runs programs of other people, whose words tell nothing about the provider
+#: from these steps on, a create runs third-party programs, whose messages tell nothing about the provider
 BEYOND_PROVIDER = frozenset({"setting_up_host", "transferring_project", "provisioning", "starting_agent"})
 CODES: Mapping[int, MngrReason] = {6: "provider", 8: "no-such-agent", 127: "missing", 137: "killed", 143: "killed"}
-#: versions before 0.3 print errors as words only
+#: versions before 0.3 print errors as plain text only
 WORDS: tuple[tuple[re.Pattern[str], MngrReason], ...] = (
     (re.compile(r"agent .*already exists", re.IGNORECASE), "duplicate"),
     (re.compile(r"failed to start agent|did not signal readiness", re.IGNORECASE), "not-started"),
@@ -69,7 +69,7 @@ ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
 AGENT_ID = re.compile(r"agent-[0-9a-f]{32}")
 MAX_WORDS = 400
-#: what mngr says when a host of an ssh provider does not answer, and what it means to a person
+#: mngr's message when a host of an ssh provider does not answer, and what it means to a person
 OFFLINE, UNREACHABLE = "Offline hosts not supported for this provider", "one of its hosts can't be reached"
 
 type Event = dict[str, Any]
@@ -93,13 +93,13 @@ class RawAgent(msgspec.Struct):
 
 
 def plain_words(text: str) -> str:
-    """Foreign words on one line, without terminal escapes, not too long: what a program says last tells why."""
+    """Foreign text on one line, without terminal escapes, shortened in the middle: its end often tells why."""
     clean = CONTROLS.sub(" ", ESCAPES.sub("", text[: 20 * MAX_WORDS])).strip().replace(OFFLINE, UNREACHABLE)
     return clean if len(clean) <= MAX_WORDS else f"{clean[: MAX_WORDS // 2]} … {clean[-MAX_WORDS // 2 :]}"
 
 
 def events(stdout: str) -> Iterator[Event]:
-    """Every line that is a JSON object; what else is printed (progress of rsync, warnings) is skipped."""
+    """Every line that is a JSON object; other lines (progress of rsync, warnings) are skipped."""
     for line in stdout.splitlines():
         if line.startswith("{"):
             try:
@@ -113,7 +113,7 @@ def event(answer: Answer, kind: str) -> Event | None:
 
 
 def failure(verb: str, answer: Answer) -> MngrFailed:
-    """The error that mngr told, in its own words."""
+    """The error that mngr reported, in its own words."""
     by_code = CODES.get(answer.code)
     if told := [e for e in events(answer.stdout) if e.get("event") == "error"]:
         reason = REASONS.get(str(told[-1].get("error_class"))) or by_code or "refused"
@@ -128,8 +128,8 @@ def failure(verb: str, answer: Answer) -> MngrFailed:
 
 
 def not_created(answer: Answer, *, is_remote: bool) -> MngrFailed:
-    """A host that goes away sounds just like a refusal; in the middle of a create it may have got its agent. So does
-    a tmux server that is killed, and no agent outlives that."""
+    """The error of a failed create. mngr reports a lost host just like a refusal, yet the host may have its agent
+    when it is lost in the middle of a create. A killed tmux server is reported the same way; no agent outlives it."""
     failed = failure("create", answer)
     told = list(events(answer.stdout))
     steps = {str(e.get("step")) for e in told if e.get("kind") == "started"}
@@ -167,7 +167,7 @@ def seen_agent(raw: object) -> SeenAgent:
     waits = (p.get("waiting_reason") for p in agent.plugin.values() if isinstance(p, dict))
     waiting_reason = next((str(w) for w in waits if w), "")
     state = STATES.get(agent.state, "unknown")
-    # codex is listed as running while it asks: its turn goes on.
+    # codex is listed as running while it asks, because its turn goes on.
     is_blocked = waiting_reason == "PERMISSIONS" and state in ("waiting", "running")
     return SeenAgent(
         address=AgentAddress(agent.id, agent.host.id, agent.host.provider_name),
@@ -182,7 +182,7 @@ def seen_agent(raw: object) -> SeenAgent:
 
 
 def listing(answer: Answer, provider: str) -> Listing:
-    """Whatever could be read; everything else is a problem, so that absence proves nothing."""
+    """The agents that could be parsed; every other line is a problem, so that an absent agent proves nothing."""
     agents, problems = [], []
     for line in answer.stdout.splitlines():
         try:

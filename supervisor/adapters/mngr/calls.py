@@ -1,4 +1,4 @@
-"""Runs one mngr call: bounded in time, in output and in number, and never without an end.
+"""Runs mngr calls: bounded in time, in output and in number, and always ended.
 
 A transport only starts a process on two pipes; all rules are here and in `adapters/process.py`.
 """
@@ -20,9 +20,9 @@ from supervisor.flow.rates import AGENTS_AT_ONCE, HOSTS_AT_ONCE
 
 type Lane = Literal["create", "make", "list", "steer", "copy", "run", "wait"]
 
-#: How many calls of each kind at once, for each provider. Creates are serialised by mngr's own lock; none can hold up
-#: a list or a stop, and calls that a dead provider hangs hold up no other provider's. Creates that make their host
-#: wait for that, often for minutes; how often they begin, the provider's launch rate says.
+#: How many calls of each kind run at once, for each provider. mngr's own lock serialises creates; no create delays
+#: a list or a stop, and calls that hang at a dead provider delay no other provider's. A create that makes its host
+#: waits for it, often for minutes; the provider's launch rate sets how often such a create begins.
 LANES: dict[Lane, int] = {
     "create": AGENTS_AT_ONCE,
     "make": HOSTS_AT_ONCE,
@@ -33,7 +33,7 @@ LANES: dict[Lane, int] = {
     "wait": 32,
 }
 
-#: Calls to other hosts wait for these, and hardly work here; and each piece of work that comes home takes three.
+#: Calls to other hosts mostly wait and use little of this machine; and fetching one agent's work takes three.
 ELSEWHERE: dict[Lane, int] = {"copy": 16}
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class Answer:
 
 class Running(process.Running, Protocol):
     async def end(self) -> None:
-        """Nothing is left behind, whatever the way out: an answer, a deadline, a cancelled caller."""
+        """Leaves no process behind, after an answer, a timeout or a cancelled caller."""
         ...
 
 

@@ -3,8 +3,8 @@
 Traps of mngr that are handled here, each measured:
 - `stop` with one unknown agent fails the whole batch; `destroy -f` with one does nothing at all and says nothing.
 - `message` to an unknown agent succeeds. `list` of an unknown provider is empty and succeeds.
-- An agent asked for at an address that is not its own any more is no agent: see `finding`.
-- `gc` takes the work directory of a create under way for an orphan, so it never runs beside one.
+- An agent asked for at an outdated address is reported as unknown: see `finding`.
+- `gc` takes the work directory of a running create for an orphan, so it never runs during one.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
@@ -34,7 +34,8 @@ from supervisor.ports import AgentAddress, AgentOrder, ExecResult, Listing, Mngr
 from supervisor.tasks import Promise
 
 JSONL = ("--format", "jsonl")
-#: Left-overs of killed creates are swept after a create that failed, and every so many destroyed agents.
+#: Left-overs of killed creates are swept at the next destroy after a failed create, and after this many destroyed
+#: agents.
 SWEEP_EVERY = 50
 
 log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ class MngrAgents:
                 lane: Lane = "make" if order.place.new_host else "create"
                 answer = await self._run(lane, argv, self._settings.create_timeout, provider=order.place.provider)
             created = event(answer, "created")
-            # Said to be created, it is there, whatever went wrong after that.
+            # Once mngr says that the agent is created, it exists, whatever fails after that.
             if created is None:
                 raise not_created(answer, is_remote=order.place.provider != LOCAL)
             host_id = (self._host.id if order.place.provider == LOCAL else "") or str(created["host_id"])
@@ -95,7 +96,7 @@ class MngrAgents:
         found = listing(answer, provider)
         if found.agents or found.problems or provider == LOCAL:
             return found
-        # A provider that mngr does not know is as empty as one without agents; only gc tells them apart.
+        # The listing of an unknown provider is empty, like that of one without agents; only gc tells them apart.
         probe = await self._run("list", ("gc", "--dry-run", "--provider", provider, *JSONL), provider=provider)
         return found if probe.code == 0 else Listing((), (failure("gc", probe).message,))
 
@@ -109,7 +110,7 @@ class MngrAgents:
             argv = ("message", await self._name(address), "--message-file", str(path), "--no-start", *JSONL)
             answer = await self._steer(argv, address)
         told = list(events(answer.stdout))
-        # 7: delivered, and now a dialog of the agent's is in the way, which `list` will tell.
+        # 7: delivered, but a dialog of the agent is open now, which `list` will report.
         if any(e.get("event") == "message_sent" or e.get("total_sent") for e in told) or answer.code == 7:
             return
         refused = next((str(e.get("error", "")) for e in told if e.get("event") == "message_error"), "")
@@ -176,7 +177,7 @@ class MngrAgents:
         try:
             await self._destroy(addresses)
         except MngrFailed as failed:
-            # mngr goes on to the emptied host, and fails where the provider can't destroy one (ssh): ask again.
+            # mngr then destroys the emptied host, and fails if the provider can't destroy hosts (ssh): ask again.
             if failed.reason != "refused":
                 raise
             await self._destroy(addresses)
@@ -193,7 +194,7 @@ class MngrAgents:
         await self._without_unknown(self._destroy, addresses, answer)
 
     async def _without_unknown(self, act: Act, addresses: Sequence[AgentAddress], answer: Answer) -> None:
-        """Again for those that mngr did not name, then for the others where they are; or one by one."""
+        """Act again on the agents that mngr did not name, then on each of the others at its present address."""
         if len(addresses) == 1:
             if (there := await self._finding.found(addresses[0])) is not None:
                 await act([there])
@@ -231,7 +232,7 @@ class MngrAgents:
         return work_dir_in(self.state_dir(agent_id))
 
     async def sweep(self, provider: str) -> None:
-        """Remove what killed creates left behind; put off while a create is under way."""
+        """Remove what killed creates left behind; does nothing while a create is under way."""
         if self._creating or self._sweeping.locked():
             return
         async with self._sweeping:
@@ -265,7 +266,7 @@ class MngrAgents:
         return await self._run("steer", argv, provider=where.provider)
 
     async def _each_provider(self, act: Act, addresses: Sequence[AgentAddress]) -> None:
-        """One that is down must not hold up the others."""
+        """A provider that is down must not delay the others."""
         providers = {address.provider for address in addresses}
         promises: list[Promise[None]] = []
         async with create_task_group() as acting:
@@ -277,7 +278,7 @@ class MngrAgents:
             promise.told()
 
     async def _versioned(self) -> str:
-        """Asked once, whoever wants it first, and again when the command has changed."""
+        """The version; asked for once, and again when the command has changed on disk."""
         changed = resolved(self._settings).stat().st_mtime_ns
         async with self._asking_version:
             if self._version is None or self._version[0] != changed:

@@ -15,7 +15,7 @@ class Dialect:
     has_command_type: bool
     #: knows agents by ID@HOST.PROVIDER, or else by the bare id
     is_pinning: bool
-    #: can tell of changes on its standard output
+    #: can stream changes to its standard output
     is_streaming: bool
 
 
@@ -27,7 +27,7 @@ DIALECTS = (
 
 
 def dialect_of(version: str) -> Dialect:
-    """A version that can't be read is taken for the newest."""
+    """A version that can't be parsed is taken for the newest."""
     found = VERSION.search(version)
     if found is None:
         return DIALECTS[-1]

@@ -1,11 +1,11 @@
 """Writes an env file whose values reach the agent verbatim.
 
-A value is read three times. mngr parses the file with python-dotenv, which expands `${NAME}` and knows backslash
-escapes in double quotes. What it understood it writes to the agent's `env` file, in double quotes only where there is
-a blank, a quote or a newline, and of all special characters it escapes only the double quote. Then a shell sources
-that. So `for_shell` makes a text that means the value once a shell has read it, and `for_dotenv` writes that text so
-that dotenv gives it back. A backslash before a newline is nothing to a shell: it makes mngr quote, it parts `$` from
-`{`, and it keeps a backslash off the closing quote, where dotenv would take both for an escaped quote.
+A value is read three times. mngr parses the file with python-dotenv, which expands `${NAME}` and interprets backslash
+escapes in double quotes. mngr writes the result to the agent's `env` file: in double quotes only if it holds a blank,
+a quote or a newline, and with only the double quote escaped. Then a shell sources that file. So `for_shell` makes the
+text that a shell reads as the value, and `for_dotenv` writes the text that dotenv reads as that one. A shell drops a
+backslash before a newline; here this pair makes mngr quote, separates `$` from `{`, and keeps a backslash away from
+the closing quote, where dotenv would take both for an escaped quote.
 """
 
 import re
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from supervisor.errors import MngrFailed
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-#: the same in every one of the three readings
+#: means the same in all three readings
 PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,-]*\Z")
 #: what makes mngr write a value in double quotes
 QUOTED = re.compile(r"[ \"'\n]")

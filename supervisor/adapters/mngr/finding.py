@@ -1,7 +1,7 @@
-"""Where an agent is, when mngr says that there is none: at an address that is not its own any more, or gone.
+"""Finds an agent that mngr does not know at the given address: it is at another address, or gone.
 
-One no-such-agent is a suspicion: mngr looks only where the address says. That an agent is gone is proved by a listing
-of its whole provider without problems, and by nothing less.
+A no-such-agent proves nothing, because mngr looks only at the given address. Only a listing of the whole provider
+without problems proves that an agent is gone.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ type ListAgents = Callable[[str], Awaitable[Listing]]
 class Finding:
     def __init__(self, list_agents: ListAgents) -> None:
         self._list = list_agents
-        #: agents that were found at another address than they are asked for
+        #: agents that were found at another address than the one asked for
         self._moved: dict[str, AgentAddress] = {}
         self._turns: dict[str, Lock] = {}
         #: the last listing of each provider, and when it was asked for
@@ -27,7 +27,7 @@ class Finding:
         return self._moved.get(address.agent_id, address)
 
     async def surely[T](self, address: AgentAddress, act: Callable[[AgentAddress], Awaitable[T]]) -> T:
-        """What `act` comes to where the agent is. When that raises no-such-agent, there is none."""
+        """The result of `act` at the agent's present address. If this raises no-such-agent, the agent is gone."""
         try:
             return await act(self.now_at(address))
         except MngrFailed as failed:
@@ -36,7 +36,7 @@ class Finding:
         return await act(found)
 
     async def found(self, address: AgentAddress) -> AgentAddress | None:
-        """Another address at which it is; None: it is nowhere. MngrFailed: that can't be told now."""
+        """The agent's other address, or None if it is gone. Raises MngrFailed while neither is certain."""
         listing = await self._listed(address.provider)
         found = next((a.address for a in listing.agents if a.address.agent_id == address.agent_id), None)
         if found is None and not listing.complete:
@@ -50,7 +50,7 @@ class Finding:
         return found
 
     async def _listed(self, provider: str) -> Listing:
-        """Asked for after this was: who waited for the same one shares it."""
+        """A listing that was requested after this call; concurrent callers share one."""
         since = current_time()
         async with self._turns.setdefault(provider, Lock()):
             if provider not in self._last or self._last[provider][0] < since:

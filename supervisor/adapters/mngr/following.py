@@ -1,4 +1,4 @@
-"""Follows what an agent writes on another host, by `mngr event`: a process for as long as it is followed."""
+"""Follows what an agent writes on another host with `mngr event`, which runs for as long as it is followed."""
 
 import math
 from collections.abc import AsyncGenerator
@@ -9,7 +9,7 @@ from supervisor.adapters.mngr.plain import DIE_WITH_US
 from supervisor.adapters.mngr.streams import Streams
 from supervisor.errors import MngrFailed
 
-#: A follower ends by itself only when its agent can't be reached; asked for what there is, it answers in this time.
+#: With `--follow`, `mngr event` ends only when its agent can't be reached; without, it must end within this time.
 ONCE_SECONDS = 60.0
 
 

@@ -6,8 +6,8 @@ Standard input is a SOCK_SEQPACKET socket to the daemon; one packet is one JSON 
              {"kill": 1}      kill that call's process group
     from us  {"ready": true, "python": "…", "paths": […]}     once mngr is imported
 
-Forking is sound because this process has one thread. A child becomes leader of its own session, and does all that a
-fresh process would do: descriptors, directory, environment, argv, threads joined and exit handlers run at the end.
+Forking is safe because this process has one thread. A child becomes the leader of its own session and behaves like a
+new process: descriptors, directory, environment, argv; at the end it joins threads and runs exit handlers.
 No call outlives the daemon: when the socket closes, every call's group is killed; and a child dies with this process.
 """
 
@@ -32,12 +32,12 @@ MAX_PACKET = 2**20
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
-#: What every call would find out again, and can't change while this server lives: it is started anew when anything is
-#: installed. With it a create and a destroy cost a third less.
+#: Functions that every call repeats and whose results can't change while this server lives: it is restarted when
+#: anything is installed. Caching them makes a create and a destroy a third cheaper.
 CONSTANT = (("pyinfra.api.connectors", "get_all_connectors"), ("sysconfig", "get_path"))
-#: What one call asks git three times, about the same directory.
+#: A function with which one call asks git three times about the same directory.
 ASKED_AGAIN = ("imbue.mngr.utils.git_utils", "find_git_worktree_root")
-#: A warning that nobody reads here, for which each create runs git's largest shell script: twenty processes.
+#: Prints a warning that nobody reads here; for it, each create runs git's largest shell script: twenty processes.
 UNREAD = ("imbue.mngr.hosts.host", "Host", "_warn_if_submodules_detected")
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     tell(link, {"ready": True, "python": sys.version.split()[0], "paths": packages})
-    #: by their process: the number of each call, and where its end is told
+    #: by process id: the number of each call, and the descriptor for its exit code
     calls: dict[int, tuple[int, int]] = {}
     try:
         while True:
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def spare_calls() -> None:
-    """Only what this mngr has: names of another version are its own business."""
+    """Patch the functions that this version of mngr has; names that are missing are skipped."""
     for name, function in CONSTANT:
         with contextlib.suppress(ImportError, AttributeError):
             put_in_place(getattr(importlib.import_module(name), function), functools.cache)
@@ -81,12 +81,12 @@ def spare_calls() -> None:
     with contextlib.suppress(ImportError, AttributeError):
         module, kind, method = UNREAD
         owner = getattr(importlib.import_module(module), kind)
-        getattr(owner, method)  # where there is none, none is made
+        getattr(owner, method)  # raises if it is missing, so that none is added
         setattr(owner, method, lambda *_: None)
 
 
 def put_in_place(function: Callable, wrap: Callable[[Callable], Callable]) -> None:  # type: ignore[type-arg]
-    """Also where other modules have imported it by its name."""
+    """Replace a function, also in modules that have imported it by its name."""
     wrapped = wrap(function)
     for module in list(sys.modules.values()):
         if getattr(module, "__dict__", {}).get(function.__name__) is function:
@@ -94,7 +94,7 @@ def put_in_place(function: Callable, wrap: Callable[[Callable], Callable]) -> No
 
 
 def asked_once(function: Callable) -> Callable:  # type: ignore[type-arg]
-    """What a call has found out it need not ask again. The next one begins with nothing: it is forked from here."""
+    """Cache results within one call. Each call is forked from here, so it starts with an empty cache."""
     known: dict[str, object] = {}
 
     def asked(*args: object, **named: object) -> object:
@@ -107,7 +107,7 @@ def asked_once(function: Callable) -> Callable:  # type: ignore[type-arg]
 
 
 def take(link: socket.socket, cli: object, calls: dict[int, tuple[int, int]], ours: tuple[int, int]) -> bool:
-    """One packet; False once the daemon is gone."""
+    """Handle one packet; False once the daemon is gone."""
     data, ancillary, _, _ = link.recvmsg(MAX_PACKET, socket.CMSG_SPACE(3 * 4))
     fds = array.array("i")
     for _level, _type, payload in ancillary:
@@ -160,7 +160,7 @@ def become_mngr(cli: object, request: dict, fds: array.array, server: int) -> No
 
 
 def run(cli: object) -> int:
-    """Call mngr, then end as an interpreter would: join threads, run exit handlers."""
+    """Call mngr, then end like an interpreter: join threads, run exit handlers."""
     try:
         cli.main(args=sys.argv[1:], prog_name="mngr")  # type: ignore[attr-defined]
         code = 0
@@ -179,13 +179,13 @@ def reap(calls: dict[int, tuple[int, int]]) -> None:
         if pid == 0:
             return
         if (call := calls.pop(pid, None)) is not None:
-            with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+            with contextlib.suppress(BrokenPipeError):  # the reader is gone
                 os.write(call[1], str(os.waitstatus_to_exitcode(status)).encode())
             os.close(call[1])
 
 
 def kill(pid: int) -> None:
-    """Not reaped yet, so the number is the call's own; before `setsid` there is no group of that number."""
+    """The call is not reaped yet, so the process id is its own; before `setsid` it has no group of that id."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:

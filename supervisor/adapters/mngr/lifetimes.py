@@ -1,7 +1,7 @@
-"""How long the new hosts of a pool live, as far as that can be known: from its build arguments and mngr's settings.
+"""How long a pool's new hosts live, as far as its build arguments and mngr's settings tell.
 
-A host that ends takes its agents with it. mngr's backends that end a host by its age are listed here; of any other
-one nothing is said. Their limits of time without activity do not matter, because each create sets that (`order`).
+A host that ends takes its agents with it. The backends of mngr that end a host at some age are listed here; for any
+other backend the lifetime is unknown. Their idle timeouts do not matter, because each create sets one (`order`).
 """
 
 import tomllib
@@ -22,13 +22,13 @@ type Tables = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """How a backend is told the age at which a new host ends."""
+    """How a backend is configured with the age at which a new host ends."""
 
     #: the key under `[providers.NAME]` of mngr's settings
     key: str
     #: the build argument that overrides it; "": none
     argument: str = ""
-    #: what applies without either; 0: it does not end
+    #: the age if neither is set; 0: the host does not end
     default: float = 0.0
 
 
@@ -46,14 +46,14 @@ AGES: Mapping[str, Age] = {
 
 
 def lifetimes(settings: Settings) -> dict[str, float]:
-    """By pool: how many seconds its new hosts live. A pool without new hosts, or without a known end, is left out."""
+    """By pool: how many seconds its new hosts live. Omits pools without new hosts or without a known limit."""
     tables = provider_tables(settings.mngr_home)
     found = {pool.name: _lifetime(pool, tables) for pool in settings.pools if not pool.hosts}
     return {name: seconds for name, seconds in found.items() if seconds}
 
 
 def too_short(settings: Settings) -> Iterator[TooShort]:
-    """Each pool of a profile whose hosts may end before an agent's time is over."""
+    """Each pool of a profile whose hosts may end before an agent's time limit."""
     lives, pools = lifetimes(settings), {pool.name: pool for pool in settings.pools}
     unsaid = {"default"} if set(ProfileTable().pools) <= set(pools) else set()
     for name in sorted(unsaid | set(settings.profiles)):
@@ -69,7 +69,7 @@ def too_short(settings: Settings) -> Iterator[TooShort]:
 
 
 def _remedy(pool: PoolTable, tables: Tables | None, needed: float) -> str:
-    """Twice what is needed, in full hours: on a host that lives only as long as one agent may, no other follows."""
+    """Twice what is needed, in full hours: a host that lives just long enough for one agent can't serve a second."""
     age, hours = AGES[_backend(pool.provider, tables)], ceil(2 * needed / 3600)
     in_mngr = f"`{age.key} = {hours * 3600}` under [providers.{pool.provider}] of mngr's settings"
     ours = f'`build_args = ["--{age.argument}={hours * 3600}"]` for the pool'
@@ -77,7 +77,7 @@ def _remedy(pool: PoolTable, tables: Tables | None, needed: float) -> str:
 
 
 def _lifetime(pool: PoolTable, tables: Tables | None) -> float:
-    """0: not known, or without an end."""
+    """0: unknown or unlimited."""
     if (age := AGES.get(_backend(pool.provider, tables))) is None:
         return 0.0
     said = _argument(pool.build_args, age.argument) if age.argument else None
@@ -96,7 +96,7 @@ def _backend(provider: str, tables: Tables | None) -> str:
 
 
 def _argument(words: tuple[str, ...], name: str) -> str | None:
-    """mngr takes `--name=value`, `name=value`, and the value as a word of its own; the last one counts."""
+    """mngr accepts `--name=value`, `name=value`, and the value as a separate word; the last one counts."""
     said = None
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         key, equals, value = word.removeprefix("--").partition("=")

@@ -1,7 +1,7 @@
-"""The id of this machine, which the first mngr in a home makes up and writes down.
+"""The id of this machine, which the first mngr call in a home generates and writes to a file.
 
-Two that are the first at once make up one each, and the later one stays: what the other created is then known under
-an address that leads nowhere. So until it is written down, one call goes alone, and the others wait for that.
+If two calls do so at once, each generates an id and the later write wins: the address of an agent that the other call
+created then leads nowhere. So until the file exists, only one call runs at a time, and the others wait for the file.
 """
 
 from collections.abc import AsyncIterator
@@ -11,8 +11,8 @@ from pathlib import Path
 from anyio import Lock, current_time, move_on_after
 
 _LOOK_SECONDS = 0.05
-#: One that hangs before it has written anything holds up nobody for longer; whoever goes on then is found all the
-#: same, see `finding`.
+#: A call that hangs before it writes the file delays the others by no more than this. An agent that they then create
+#: under another id is still found, see `finding`.
 _PATIENCE_SECONDS = 30.0
 
 
@@ -24,7 +24,7 @@ class LocalHost:
 
     @property
     def id(self) -> str:
-        """As every later call will read it; "" where no mngr has written one yet."""
+        """The id as every later call will read it; "" if no mngr has written one yet."""
         try:
             return self._file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Hears from `mngr observe` what changes. A hint and no more: it misses things, and may start again at any time."""
+"""Reads changes of agents from `mngr observe`. They are only hints: it misses some, and may restart at any time."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ async def observed(streams: Streams, dialect: Callable[[], Awaitable[Dialect]]) 
         try:
             if not (await dialect()).is_streaming:
                 return
-            # mngr ends by itself when we do; when we stop it, its own children only go with the whole group.
+            # mngr ends by itself when the daemon does; when we stop it, its children end only with the whole group.
             async with streams.opened("observe", "--stream-events") as running:
                 while (line := await running.lines.next()) is not None:
                     for agent in news(line, seen):
@@ -40,7 +40,7 @@ async def observed(streams: Streams, dialect: Callable[[], Awaitable[Dialect]]) 
 
 
 def news(line: bytes, seen: Seen) -> list[SeenAgent]:
-    """What a line tells that was not known; a busy host makes mngr repeat every agent at every change."""
+    """The agents of a line that have changed; on a busy host mngr repeats every agent at every change."""
     try:
         told: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
         raw = told.get("agents") or [told[key] for key in ("agent",) if key in told]

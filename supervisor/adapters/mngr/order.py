@@ -1,8 +1,8 @@
-"""An order becomes the arguments of `mngr create` and the files that go with them.
+"""Turns an order into the arguments of `mngr create` and the files that go with them.
 
-Values of the environment, the message and the files' contents go by file, never on argv. The agent's state directory
-is known on its own host only, so a provision command puts files there: on this machine from where they are, elsewhere
-from a directory of this call, to which mngr uploads them. All commands are one to mngr: each costs it a shell.
+Environment values, the message and file contents are passed in files, never on argv. The agent's state directory is
+known only on its own host, so a provision command installs files there: on this machine from where they are, on other
+hosts from a directory of this call, to which mngr uploads them. All commands are joined: each costs mngr a shell.
 """
 
 import contextlib
@@ -18,13 +18,13 @@ from supervisor.errors import MngrFailed
 from supervisor.ports import AgentAddress, AgentOrder, Place
 
 LOCAL = "local"
-#: A new host ends after so long without activity; mngr's own 800 s would end an agent that waits for a long test.
+#: A new host ends when idle for this long; mngr's default of 800 s would end an agent that waits for a long test.
 IDLE_SECONDS = 86_400
 
 
 @contextlib.contextmanager
 def create_argv(order: AgentOrder, dialect: Dialect, scratch: Path) -> Iterator[list[str]]:
-    """The arguments; the files they name live as long as the context."""
+    """The arguments; the files that they name exist until the context ends."""
     with private_dir(scratch) as here:
         env = here / "env"
         env.touch(mode=0o600)
@@ -63,8 +63,8 @@ def target(name: str, place: Place) -> str:
 
 
 def pinned(address: AgentAddress) -> str:
-    """A local agent that was never said to be created is on the one local host all the same: without that mngr would
-    look for it everywhere, and fail while any other provider is down."""
+    """The agent's address for mngr. A local agent whose create never answered has no known host id, but is on the one
+    local host: without a host, mngr would search every provider, and fail while any other provider is down."""
     if address.provider == LOCAL and not address.host_id:
         return f"{address.agent_id}@localhost.{LOCAL}"
     return str(address)
@@ -75,7 +75,7 @@ def _new_host(order: AgentOrder) -> list[str]:
 
 
 def _provision(order: AgentOrder, here: Path) -> list[str]:
-    """Every command must succeed, in order: first those that put the files in place."""
+    """Commands run in order and each must succeed; those that install the files come first."""
     staged = None if order.place.provider == LOCAL else Path("/tmp") / f"supervisor-{order.id}"
     uploads, commands = [], []
     for number, (path, local) in enumerate(order.files.items()):

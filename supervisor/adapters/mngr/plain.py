@@ -1,4 +1,4 @@
-"""One process per call: the command as it is on the machine."""
+"""One process per call: runs the installed command itself."""
 
 import shutil
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class PlainTransport:
             cwd=self._settings.cwd,
             stdout=stdout,
             stderr=stderr,
-            may_leave=True,  # the tmux server, and what watches over agents
+            may_leave=True,  # the tmux server, and the processes that watch agents
         )
 
     async def close(self) -> None:
@@ -39,7 +39,7 @@ def resolved(settings: MngrSettings) -> Path:
 
 
 def _die_with_us() -> tuple[str, ...]:
-    """A call must not outlive the daemon: what mngr lists after a restart has to be settled."""
+    """A call must not outlive the daemon: what mngr lists after a restart must not change any more."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
 

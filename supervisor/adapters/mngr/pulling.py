@@ -1,4 +1,4 @@
-"""Copies files out of an agent's host. What arrives was made by an agent: no links, no devices, no giants."""
+"""Copies files from an agent's host. An agent made them, so links, devices and huge files are refused."""
 
 import contextlib
 import shutil
@@ -23,7 +23,7 @@ def pull_argv(dialect: Dialect, agent: str, remote: str, landing: Path, settings
 
 @contextlib.asynccontextmanager
 async def settled(remote: str, local: Path) -> AsyncIterator[Path]:
-    """The directory to copy into. mngr only knows directories: a single file lands beside its place first."""
+    """The directory to copy into. mngr copies only into directories: a single file first lands beside its target."""
     if remote.endswith("/"):
         await in_thread(local.mkdir, parents=True, exist_ok=True)
         yield local

@@ -1,4 +1,4 @@
-"""What this device needs to know, and the one environment that every mngr call gets."""
+"""The settings of this device, and the one environment that every mngr call gets."""
 
 import os
 import shlex
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: What mngr, tmux, git and ssh need of the daemon's environment. Nothing else passes: the first `create` starts the
-#: tmux server, and every local agent inherits what that process had.
+#: What mngr, tmux, git and ssh need of the daemon's environment. Nothing else is passed on: the first `create` starts
+#: the tmux server, and every local agent inherits that process's environment.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR")
 
 
 @dataclass(frozen=True, slots=True)
 class MngrSettings:
-    """Home, tmux directory and working directory must stay the same over restarts, or live agents look gone."""
+    """Home, tmux directory and working directory must stay the same across restarts, or live agents look gone."""
 
     home: Path
     tmux_tmpdir: Path
-    #: mngr reads project settings from here; also holds the files of calls under way
+    #: mngr reads project settings from here; it also holds the files of running calls
     cwd: Path
     command: str = "mngr"
     #: more variables for mngr itself; local agents can see them
@@ -34,14 +34,14 @@ class MngrSettings:
 
     @property
     def by_hand(self) -> str:
-        """For a person to type: mngr with the home and the tmux server that the daemon's calls have."""
+        """For a person to type: mngr with the same home and tmux server as the daemon's calls."""
         places = (f"HOME={self.home}", f"TMUX_TMPDIR={self.tmux_tmpdir}")
         return " ".join([*map(shlex.quote, places), shlex.quote(self.command)])
 
     def environment(self) -> dict[str, str]:
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         path = {**passed, **self.env}.get("PATH", os.defpath)
-        if os.sep in self.command:  # `observe` calls `mngr` by this name itself
+        if os.sep in self.command:  # `observe` itself looks up `mngr` on the PATH
             path = f"{os.path.dirname(self.command)}:{path}"  # noqa: PTH120
         return {
             "LANG": "C.UTF-8",

@@ -1,4 +1,4 @@
-"""The ssh hosts of remote pools, as mngr's settings have them, and whether they can verify what is made there."""
+"""The ssh hosts of remote pools, from mngr's settings, and whether they can verify work that is done there."""
 
 import os
 import subprocess
@@ -20,12 +20,12 @@ class Looked:
     host: str
     #: what is missing there; "": nothing
     missing: str = ""
-    #: why nobody can look
+    #: why the host can't be checked
     unseen: str = ""
 
 
 def looked_at(settings: Settings) -> Iterator[Looked]:
-    """Each host of each pool whose provider is mngr's ssh. Blocking, for seconds where one does not answer."""
+    """Each host of each pool whose provider is mngr's ssh. Blocks for seconds when a host does not answer."""
     tables = provider_tables(settings.mngr_home) or {}
     for pool in settings.pools:
         table = tables.get(pool.provider, {})
@@ -48,7 +48,7 @@ def _looked_at(pool: str, name: str, host: Mapping[str, Any]) -> Looked:
         )
     except (OSError, subprocess.SubprocessError):
         return Looked(pool, name, unseen="it does not answer")
-    if done.returncode == 255:  # ssh's own word
+    if done.returncode == 255:  # ssh itself failed
         last = " ".join(done.stderr.strip().splitlines()[-1:])
         return Looked(pool, name, unseen=last[:200] or "it can't be reached")
     python, git = (*done.stdout.splitlines(), "", "")[:2]

@@ -1,6 +1,6 @@
-"""mngr commands that stream their output for as long as they are read. They end with the device at the latest.
+"""mngr commands that stream their output for as long as it is read. They end with the device at the latest.
 
-They are killed and so leave their temporary files: each gets a temporary folder of its own, removed after it.
+They are killed, so they leave their temporary files: each gets its own temporary folder, which is removed afterwards.
 """
 
 import shutil
@@ -30,7 +30,7 @@ class Streams:
 
     @asynccontextmanager
     async def opened(self, *words: str, below: Sequence[str] = ()) -> AsyncIterator[Printing]:
-        """`below`: what it is run by."""
+        """`below`: the command that runs it."""
         argv = [*below, str(resolved(self.settings)), *words]
         folder = await in_thread(self._own_folder)
         env = self.settings.environment() | {"TMPDIR": folder}
@@ -49,7 +49,7 @@ class Streams:
         return tempfile.mkdtemp(dir=self._temporary)
 
     async def pause(self, seconds: float) -> None:
-        """Over at once when the device closes."""
+        """Sleep; ends at once when the device closes."""
         with move_on_after(seconds):
             await self._closed.wait()
 

@@ -1,7 +1,8 @@
-"""What comes while a call is under way waits for it, and then goes as one call.
+"""Batches requests: those that come while a call is running wait for it, and then share one call.
 
-Half of what a `destroy` costs is the same for one agent and for twenty, and mngr ends them all at once. The first
-that waits does it for all; where a call hangs, nobody waits for longer than a moment.
+Half the cost of a `destroy` is the same for one agent and for twenty, and mngr ends them all at once. The first
+waiter makes the call for its group; if a call hangs, a request whose group has not started stops waiting after
+`PATIENCE_SECONDS`.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -20,7 +21,7 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class _Group:
-    """Who goes together."""
+    """Addresses that share one call."""
 
     addresses: list[AgentAddress] = field(default_factory=list)
     is_done: bool = False
@@ -28,16 +29,16 @@ class _Group:
 
 
 class Together:
-    """One call at a time for each provider, as long as they end."""
+    """One call at a time for each provider, unless one hangs."""
 
     def __init__(self, act: Act, patience: float = PATIENCE_SECONDS) -> None:
         self._act, self._patience = act, patience
         self._turns: dict[str, Lock] = {}
-        #: groups that still take others
+        #: groups that still accept addresses
         self._waiting: dict[str, _Group] = {}
 
     async def __call__(self, addresses: Sequence[AgentAddress]) -> None:
-        """All of one provider."""
+        """Act on addresses of one provider."""
         provider = addresses[0].provider
         group = self._waiting.setdefault(provider, _Group())
         group.addresses += addresses
@@ -45,7 +46,7 @@ class Together:
         with move_on_after(self._patience) as patience:
             await turn.acquire()
         if patience.cancelled_caught:
-            if self._waiting.get(provider) is group:  # it has not begun, and goes on without
+            if self._waiting.get(provider) is group:  # its call has not started; it goes on without these addresses
                 group.addresses = [address for address in group.addresses if address not in addresses]
                 return await self._act(addresses)
             await turn.acquire()
@@ -58,7 +59,7 @@ class Together:
         return None
 
     async def _go(self, provider: str, group: _Group) -> None:
-        """Unless another of the group has done so already."""
+        """Make the group's call, unless another waiter has made it."""
         if self._waiting.get(provider) is group:
             del self._waiting[provider]
         if group.is_done or not group.addresses:

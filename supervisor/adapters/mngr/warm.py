@@ -1,7 +1,7 @@
 """Calls mngr through a fork server (`fork_server.py`), which saves the second that every start of mngr costs.
 
-The server is started by the first call and again when mngr, its plugins or its settings change on disk, or when it
-has died. Where it can't be started every call is a plain one, and that is said once.
+The first call starts the server; a later call restarts it when mngr, its plugins or its settings have changed on
+disk, or when the server has died. If it can't be started, every call is a plain one, and this is logged once.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ from supervisor.adapters.pipes import Pipe
 from supervisor.adapters.process import Program
 
 READY_SECONDS = 60.0
-#: A call that was killed is gone at once; if the server does not say so by then, it is the server that hangs.
+#: A killed call ends at once; if the server does not report its end within this time, the server hangs.
 HUNG_SECONDS = 5.0
-#: So long it may take to end by itself when the device closes: `systemctl stop` waits for it.
+#: How long the server may take to end by itself when the device closes: `systemctl stop` waits for it.
 CLOSE_SECONDS = 1.0
 MAX_DEATHS = 3
 MAX_PACKET = 128 * 2**10
@@ -39,11 +39,11 @@ type Stamp = tuple[tuple[str, int], ...]
 
 
 class CannotServe(Exception):
-    """Why there is no fork server; every call is a plain one then."""
+    """Why there is no fork server; every call is then a plain one."""
 
 
 class WarmRunning:
-    """A call of the server's. How it ended comes through a pipe of its own, which closes when the server ends."""
+    """A call in the server. Its exit code comes through a pipe of its own, which closes when the server ends."""
 
     def __init__(self, server: "Server", number: int, told: int) -> None:
         self._server, self._number, self._told = server, number, told
@@ -69,7 +69,7 @@ class WarmRunning:
             self.kill()
             with move_on_after(HUNG_SECONDS):
                 await self.wait()
-            if self._code is None:  # with the server its calls end
+            if self._code is None:  # the server hangs; its calls end with it
                 await self._server.close()
                 await self.wait()
 
@@ -93,7 +93,7 @@ class Server:
         return not self._is_closed and not self.has_ended
 
     async def ready(self) -> list[str] | None:
-        """What it imports from, or None when it has ended before."""
+        """The paths that it imports from, or None if it has ended."""
         await wait_readable(self._link)
         try:
             packet = self._link.recv(MAX_PACKET)
@@ -102,7 +102,7 @@ class Server:
         return [str(path) for path in json.loads(packet)["paths"]] if packet else None
 
     def start(self, argv: Sequence[str], settings: MngrSettings, fds: tuple[int, int]) -> WarmRunning | None:
-        """None where the call does not fit into a packet or the server does not take it."""
+        """None if the call does not fit into a packet or the server does not accept it."""
         self._count += 1
         request = {"id": self._count, "argv": argv, "cwd": str(settings.cwd), "env": settings.environment()}
         packet = json.dumps(request).encode()
@@ -132,13 +132,13 @@ class Server:
             self.leave()
 
     def retire(self) -> None:
-        """No more calls; ends with the last one."""
+        """Take no more calls; end with the last one."""
         self._is_retired = True
         if not self._under_way:
             self.leave()
 
     def leave(self) -> None:
-        """Its end of the link closes, so it kills what it has under way and ends."""
+        """Close the link, upon which the server kills its running calls and ends."""
         self._is_closed = True
         self._link.close()
 
@@ -173,7 +173,7 @@ class WarmTransport:
         return running or await self._plain.start(argv, stdout, stderr)
 
     async def prepare(self) -> None:
-        """A server that is up and knows mngr as it is now, or a reason why not."""
+        """Ensure a running server that has loaded mngr as it is on disk now, or a reason why there is none."""
         async with self._starting:
             stamp = self._now()
             if stamp == self._stamp and (self.is_up or self.fallback):
@@ -227,7 +227,7 @@ class WarmTransport:
         return Server(program, ours)
 
     def _now(self) -> Stamp:
-        """What a running server has read once and for all."""
+        """Modification times of the files that a server reads only at its start."""
         host_dir, cwd = self._settings.host_dir, self._settings.cwd
         config = [host_dir / "config.toml", *sorted(host_dir.glob("profiles/*/settings.toml"))]
         project = [cwd / ".mngr" / name for name in ("settings.toml", "settings.local.toml")]
@@ -240,7 +240,7 @@ class WarmTransport:
 
 
 async def _ready(server: Server, complaints: Pipe) -> list[str] | None:
-    """None: it has ended."""
+    """The paths that the server imports from; None: it has ended."""
     paths = None
     async with create_task_group() as hearing:
         hearing.start_soon(complaints.hear)
@@ -255,7 +255,7 @@ async def _ready(server: Server, complaints: Pipe) -> list[str] | None:
 
 
 def interpreter_of(command: Path) -> str:
-    """The Python in the command's first line, or after the shell's `exec` where that line would be too long."""
+    """The Python in the command's first line, or after the shell's `exec` if that line would be too long."""
     try:
         with command.open("rb") as file:
             head = file.read(1024).decode("utf-8", "replace")

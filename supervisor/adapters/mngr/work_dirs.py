@@ -1,4 +1,4 @@
-"""Finds the clone of a local agent in the state that mngr keeps of it, which the agent itself can write to."""
+"""Finds a local agent's clone from the state that mngr keeps of it, to which the agent itself can write."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ class _Data(msgspec.Struct):
 
 
 def work_dir_in(state_dir: Path) -> Path | None:
-    """From what mngr lists; where that was damaged, from the environment that the agent was given."""
+    """From mngr's own record; if that is damaged, from the environment that the agent was given."""
     if (data := _head(state_dir / "data.json")) is not None:
         try:
             return _absolute(msgspec.json.decode(data, type=_Data).work_dir)

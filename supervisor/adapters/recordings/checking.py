@@ -1,7 +1,7 @@
-"""What a recording is, and nothing else: whoever wrote the file wrote what they liked. Pure.
+"""Checks and rewrites recordings, because their files may contain anything. Pure.
 
-Of an asciicast, version 2 or 3, only the size, the title, the time and the events that a player knows are taken, and
-written anew as version 2. So what is kept has been made here, whatever was found.
+From an asciicast, version 2 or 3, only the size, the title, the time and the events that a player knows are read, and
+written anew as version 2. So what is kept was made here, whatever the file contained.
 """
 
 from dataclasses import dataclass

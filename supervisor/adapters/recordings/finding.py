@@ -1,7 +1,7 @@
 """Finds the recordings that runs of the test framework left in a checkout.
 
-They lie in `.test_output/e2e/<run>/<test>/attempt-<n>`, where who ran there laid them out. So folders are opened one
-in the other and no link is followed, only plain files are read, and of everything there is a limit. Blocking.
+They are in `.test_output/e2e/<run>/<test>/attempt-<n>`, and the layout is up to whoever ran there. So folders are
+opened relative to each other, no link is followed, only plain files are read, and everything has a limit. Blocking.
 """
 
 import os
@@ -31,7 +31,7 @@ MOST_LOOKS, MOST_READ = 5_000, 300
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-#: the folder in which pytest was at home, and the name of a run in it
+#: pytest's root folder, and the name of a run in it
 type RunName = tuple[str, str]
 
 
@@ -46,7 +46,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Patience:
-    """What is left of the looks and of the reading: most may be of no use."""
+    """The remaining numbers of folders to open and files to read, because most of them may be of no use."""
 
     looks: int = MOST_LOOKS
     reads: int = MOST_READ
@@ -60,21 +60,21 @@ class _Result(msgspec.Struct):
 
 
 def homes_of(nodes: Iterable[str]) -> list[str]:
-    """Where pytest may be at home when it runs these tests: the checkout, and each folder above them."""
+    """The possible root folders of pytest for these tests: the checkout, and each folder above them."""
     files = [PurePosixPath(file_of(node)) for node in nodes]
     above = {str(parent) for file in files for parent in file.parents if ".." not in file.parts}
     return sorted({".", *above} - {"/"}, key=lambda each: (len(each), each))[:MOST_HOMES]
 
 
 def runs_in(checkout: Path, homes: Iterable[str]) -> frozenset[RunName]:
-    """What lies there already."""
+    """The runs that are there already."""
     return frozenset((home, run) for home, _, runs in _places(checkout, homes) for run in runs)
 
 
 def found(
     checkout: Path, homes: Iterable[str], is_wanted: Callable[[str], bool], but: Set[RunName] = frozenset()
 ) -> Iterator[Found]:
-    """Those of the last run first. `is_wanted`: by its test; `but`: runs that are none of these."""
+    """The recordings, those of the last run first. `is_wanted`: decides by test; `but`: runs to leave out."""
     patience = _Patience()
     for home, place, runs in _places(checkout, homes):
         for run in runs:
@@ -125,7 +125,7 @@ def _test(here: int) -> str:
     return told if told.isprintable() and len(told) <= MOST_NODE else ""
 
 
-# --- folders and files, none of which is believed
+# --- folders and files, none of which is trusted
 
 
 def _names(folder: int | None) -> list[str]:

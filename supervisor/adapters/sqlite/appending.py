@@ -1,4 +1,4 @@
-"""Events and summaries become rows, each with its digest."""
+"""Inserts events and summaries as rows, each with its digest."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ _SEAL = "INSERT INTO sealed (id, created_at, finished_at, status, jobs, digest) 
 
 
 def insert(connection: sqlite3.Connection, last: int, events: Sequence[Event], tallies: Tallies) -> dict[str, int]:
-    """Within a transaction, after the event of that number; the sums as they are then."""
+    """Insert events after number `last`, within a transaction. Returns the new sums."""
     sums = dict(tallies)
     sealed = {batch for batch in {*map(_batch, events)} - sums.keys() if _is_sealed(connection, batch)}
     for seq, event in enumerate(events, start=last + 1):
         row = (seq, *_columns(event))
         digest = event_digest(*row)
         connection.execute(_INSERT, (*row, digest))
-        if row[3] not in sealed:  # replay leaves it out
+        if row[3] not in sealed:  # replay skips events of sealed batches
             add(sums, row[3], digest)
     return sums
 
@@ -34,7 +34,7 @@ def _batch(event: Event) -> str:
 
 
 def seal(connection: sqlite3.Connection, sealed: Sequence[SealedBatch], tallies: dict[str, int]) -> None:
-    """Replay leaves these out from now on, and so do the sums."""
+    """From now on replay and the sums leave these batches out."""
     for each in sealed:
         row = (each.id, float(each.created_at), float(each.finished_at), each.status, each.jobs)
         connection.execute(_SEAL, (*row, sealed_digest(*row)))

@@ -1,8 +1,8 @@
-"""The state at some event, kept so that a restart need not fold all that went before it.
+"""The checkpoint: the state at some event, kept so that a restart need not fold all events before it.
 
-It is a shortcut, never the truth: one that another version wrote, or that is not as it was written, is passed over,
-and the events are folded from the beginning. It goes when a batch is sealed: replay leaves out what is sealed.
-With it go the sums of the events that it stands for, so that those need not be read to know that none is missing.
+It is only a shortcut: a checkpoint of another version, or an altered one, is ignored, and the events are folded from
+the beginning. Sealing a batch drops it, because replay leaves out sealed batches.
+It includes the sums of the events that it covers, so that a check need not read them to know that none is missing.
 """
 
 import sqlite3
@@ -42,7 +42,7 @@ def read(connection: sqlite3.Connection) -> tuple[int, State] | None:
 
 
 def sums(connection: sqlite3.Connection) -> tuple[int, dict[str, int]] | None:
-    """Of the events that it stands for, if `read` will take it."""
+    """The sums of the events that the checkpoint covers, if it is valid."""
     row = _whole(connection)
     return None if row is None else (row[0], msgspec.json.decode(row[3], type=dict[str, int]))
 
@@ -71,7 +71,7 @@ def _rich(wanted: Any, value: Any) -> Any:
 
 
 def _shapes(kind: Any, seen: dict[str, str]) -> dict[str, str]:
-    """Every class that a state is made of, with its fields or members."""
+    """Every class in a state, with its fields or members."""
     for part in typing.get_args(kind):
         _shapes(part, seen)
     if isinstance(kind, type) and kind.__name__ not in seen:

@@ -1,4 +1,4 @@
-"""Events to JSON and back. Unknown fields are passed over, missing ones get their defaults."""
+"""Encodes events as JSON and decodes them. Unknown fields are ignored, missing ones get their defaults."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ class Undecodable(Exception):
 
 
 def encode(event: Event) -> str:
-    """Only what can be read again is written: an infinite time, which JSON does not know, fails here."""
+    """Raises if the result can't be decoded again, such as for an infinite time, which JSON lacks."""
     try:
         body = _ENCODER.encode(event)
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def decode(kind: str, body: str | bytes) -> Event:
 
 
 def _printable(value: Any) -> Any:
-    """What agents and file systems say may hold half characters, which have no UTF-8."""
+    """Replace lone surrogates, which text from agents and file systems may hold and UTF-8 can't encode."""
     match value:
         case str():
             return value.encode(errors="backslashreplace").decode()

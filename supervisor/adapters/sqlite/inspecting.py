@@ -1,12 +1,12 @@
-"""Is the state whole? Found out on a copy, so that a refusal leaves every byte as it was.
+"""Checks whether a journal is intact, on a copy, so that a refusal changes no byte of it.
 
 Theory of operation. SQLite changes files when it opens them, and more when it closes them: it deletes a log that it
-takes for a stale one, and moves the other into the database. So the first look is at a folder beside, in which the
-database is a hard link, opened read-only, and the log a copy.
+takes for stale, and moves any other log into the database. So the check works in a folder beside the journal, with a
+hard link to the database, opened read-only, and a copy of the log.
 
-There every event that today's state is made of is held against its own digest, and their sum against the mark: so
-one that is missing, altered, or no more found by an index is noticed, wherever the damage is. What is sealed is not
-read, except in a small journal; its events are held against their digests whenever they are read.
+There it compares every event that makes today's state with its digest, and the sum of their digests with the mark: so
+it notices an event that is missing, altered, or no longer found by an index, wherever the damage is. Sealed batches
+are not read, except in a small journal; their events are compared with their digests whenever they are read.
 """
 
 import os
@@ -32,7 +32,7 @@ from supervisor.adapters.sqlite.tally import SEALED, Tallies, add, event_digest,
 
 _ROW = "events.seq, at, kind, batch, job, attempt, body"
 
-#: The batches are found by hopping from one to the next in the index, so what is sealed costs nothing but its name.
+#: The query finds the batches by seeking from one to the next in the index, so a sealed batch costs only its name.
 LIVE = """
     WITH RECURSIVE batches (id) AS (
         SELECT min(batch) FROM events
@@ -55,19 +55,19 @@ class Found:
     """A journal as it is on disk."""
 
     installation: str
-    #: written by a version that knew no digests, and no mark
+    #: written by a version without digests and marks
     is_older_version: bool
     #: the number of its last event
     last: int
-    #: of the events that today's state is made of
+    #: of the events that make today's state
     tallies: Tallies
-    #: what the mark's sum is to be, by what is found; None: there are not as many events since as there must be
+    #: the sum that the mark should hold, computed from the events; None: events after the mark are missing
     at_mark: int | None
 
 
 @contextmanager
 def copied(path: Path) -> Iterator[Path]:
-    """The journal under another name, where whatever SQLite does to its files does nothing to them."""
+    """The journal under another name, so that what SQLite does there leaves the journal's own files alone."""
     path = path.resolve()
     folder = path.with_name(f"{path.name}.look")
     shutil.rmtree(folder, ignore_errors=True)
@@ -93,7 +93,7 @@ def _log_of(path: Path) -> Path:
 def _link(path: Path, copy: Path) -> None:
     try:
         os.link(path, copy)
-    except OSError:  # not on every file system
+    except OSError:  # some file systems have no hard links
         shutil.copyfile(path, copy)
 
 
@@ -102,7 +102,7 @@ def read_only(copy: Path) -> sqlite3.Connection:
 
 
 def inspect(path: Path, marked: Mark | None, *, thoroughly: bool = False) -> Found:
-    """Unreadable when it is not whole in itself."""
+    """Raises Unreadable if the journal is not intact in itself."""
     with unreadable.damage_found(path), copied(path) as copy, closing(read_only(copy)) as connection:
         recognise(connection, path)
         if path.stat().st_size <= CHECKED_BYTES or thoroughly:
@@ -125,7 +125,7 @@ def add_up(connection: sqlite3.Connection, path: Path, installation: str, marked
     since = marked.seq if marked else 0
     start = checkpoint.sums(connection) if has_digests else None
     after, tallies = start if start is not None and start[0] <= since else (0, {})
-    tallies.pop(SEALED, None)  # a checkpoint's is of its time
+    tallies.pop(SEALED, None)  # the checkpoint's sum of sealed names may be outdated
     last, by_now = last_of(connection), total(tallies)
     for row, kept in _live(connection, after, has_digests=has_digests):
         digest = _whole(path, row, kept, has_digests=has_digests)
@@ -156,7 +156,7 @@ def _live(connection: sqlite3.Connection, after: int, *, has_digests: bool) -> I
 
 
 def _whole(path: Path, row: _Row, kept: int | None, *, has_digests: bool) -> int:
-    if not has_digests:  # of an older version: replay comes after it is brought up to date, which is not to be undone
+    if not has_digests:  # an older version: decode now, because replay comes after the migration, which is final
         decoded(path, row[0], row[2], row[6])
     elif kept != event_digest(*row):
         raise altered(path, row[0], row[2], row[6])
@@ -164,7 +164,7 @@ def _whole(path: Path, row: _Row, kept: int | None, *, has_digests: bool) -> int
 
 
 def altered(path: Path, seq: int, kind: str, body: str) -> Exception:
-    """What a body that can't be read says of itself comes before that it is not the one that was written."""
+    """The error for an event that does not fit its digest: a body that can't be decoded gets the more precise one."""
     try:
         codec.decode(kind, body)
     except codec.UnknownKind as error:
@@ -184,7 +184,7 @@ def _check_sealed(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _sealed_since(connection: sqlite3.Connection, path: Path, since: int, *, has_digests: bool) -> dict[str, int]:
-    """A batch that was sealed by an append without an answer is in the mark's sum with its events until then."""
+    """Batches sealed by an append that was not acknowledged: the mark's sum holds their events, not their names."""
     sealed = "SELECT batch FROM events WHERE seq > ? AND kind = 'batch-sealed'"
     sums = {batch: 0 for (batch,) in connection.execute(sealed, (since,))} if since else {}
     query = f"SELECT {_ROW}, {'digest' if has_digests else 'NULL'} FROM events WHERE seq <= ? AND batch = ?"
@@ -195,13 +195,13 @@ def _sealed_since(connection: sqlite3.Connection, path: Path, since: int, *, has
 
 
 def _at_mark(connection: sqlite3.Connection, last: int, since: int, summed: int) -> int | None:
-    """Events that came after the mark can't have been forgotten yet: there is one for every number."""
+    """Events after the mark can't have been forgotten yet, so there must be one for every number."""
     found = connection.execute("SELECT count(*) FROM events WHERE seq > ?", (since,)).fetchone()[0]
     return summed % 2**64 if since == 0 or found == last - since else None
 
 
 def hold(path: Path, found: Found, marked: Mark | None) -> None:
-    """Unreadable when less, or something else, is found than was acknowledged."""
+    """Raises Unreadable if the journal holds less than was acknowledged, or something else."""
     if marked is None:
         raise unreadable.unmarked(path, mark.place_of(path))
     if found.installation != marked.installation:

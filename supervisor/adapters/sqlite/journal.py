@@ -1,13 +1,13 @@
-"""The journal in SQLite: one thread writes, another reads, and the event loop waits for neither.
+"""The journal in SQLite: one thread writes, another reads, and neither blocks the event loop.
 
 Theory of operation. The database is in WAL mode, so a reader sees the journal as it was when it began to read, and
-never delays an append. With `synchronous = FULL` a commit returns once the write-ahead log is synced: that is when an
-append is answered, once the mark says so, too (`mark`). A transaction that a crash cut short fails its checksum when
-the log is read back, and is not there. SQLite moves the log's content into the database every thousand pages, and
-cuts the log back after that.
+never delays an append. With `synchronous = FULL` a commit returns once the write-ahead log is synced; an append is
+acknowledged after that, once the mark is written, too (`mark`). A transaction that a crash cut short fails its
+checksum when the log is read back, and is dropped. SQLite moves the log's content into the database every thousand
+pages, and truncates the log after that.
 
-Before anything is written, all is left as it is on disk, also when it is closed: replay may still find what can't be
-trusted.
+Until the first write, the files stay as they are on disk, even on close: replay may still find that the journal can't
+be trusted.
 """
 
 import sqlite3
@@ -43,8 +43,8 @@ _FORGET = """
 
 
 def open_journal(path: Path, *, accept_older: bool = False) -> "SqliteJournal":
-    """Open the journal there, or make one. Blocking: for the start. Unreadable where it is not what was acknowledged;
-    with `accept_older`, it is gone on with nevertheless."""
+    """Open the journal at `path`, or create it. Blocks; meant for the start. Raises Unreadable if it is not what was
+    acknowledged; with `accept_older`, it is used nevertheless."""
     return SqliteJournal(path, accept_older=accept_older)
 
 
@@ -59,14 +59,14 @@ class SqliteJournal:
         self.path = path
         found = settled(path, accept_older=accept_older)
         self.installation = found.installation
-        #: of the events that today's state is made of; the writer's own
+        #: of the events that make today's state; used by the writer only
         self._tallies = dict(found.tallies)
         self._mark: MarkFile | None = None
         self._writer = ConnectionThread("journal-writer", lambda: open_database(path))
         self._reader = ConnectionThread("journal-reader", lambda: _reading(path))
 
     async def append(self, events: Sequence[Event], sealed: Sequence[SealedBatch] = ()) -> int:
-        """Cancelled while it waits, it may or may not have been written."""
+        """If this is cancelled while it waits, the events may or may not have been written."""
 
         def write(connection: sqlite3.Connection) -> int:
             with transaction(connection):
@@ -83,7 +83,7 @@ class SqliteJournal:
         return await self._write(write)
 
     def _acknowledge(self, last: int) -> None:
-        """What is on disk by now must not be written again, so a mark that can't be set ends the daemon."""
+        """Advance the mark. The events are on disk and must not be written again, so a failure ends the daemon."""
         try:
             if self._mark is None:
                 self._mark = MarkFile(mark.place_of(self.path))
@@ -95,9 +95,9 @@ class SqliteJournal:
             ) from error
 
     async def forget(self, before: float) -> int:
-        """Drop the events of batches that were finished before that time; what they came to stays in `sealed`.
+        """Delete the events of sealed batches that finished before that time; their summaries stay in `sealed`.
 
-        In small steps, between which appends go on. The room is used again, the file does not shrink.
+        It works in small steps, with appends in between. The space is reused; the file does not shrink.
         """
 
         def forget(connection: sqlite3.Connection) -> int:

@@ -1,11 +1,12 @@
-"""The mark: up to where events were acknowledged, kept outside of the database and of its log.
+"""The mark: the last acknowledged event, kept outside of the database and its log.
 
-SQLite can't tell a log that was cut from one that was never longer. The mark can: the number of the last event that
-was acknowledged, and the sum of the events that make the state (`tally`).
+SQLite can't distinguish a truncated log from one that was never longer. The mark can: it holds the number of the last
+acknowledged event, and the sum of the events that make the state (`tally`).
 
-It is written after an append is on disk and before it is answered. So in a crash the journal may be one append ahead
-of it, and the journal is never behind. The file has two slots of a page each, and a write goes to the older one: cut
-short, it leaves the newer one as it was. Nothing grows, so a write is one page and one sync of data.
+It is written after an append is on disk and before the append is acknowledged. So after a crash the journal may be
+one append ahead of the mark, but never behind it. The file has two slots of one page each, and a write goes to the
+older slot: a torn write leaves the newer slot intact. The file does not grow, so a write is one page and one
+fdatasync.
 """
 
 import os
@@ -35,7 +36,7 @@ def place_of(journal: Path) -> Path:
 
 
 def read(path: Path) -> Mark | None:
-    """The newest slot that is whole; None where there is none."""
+    """The newest intact slot, or None."""
     try:
         with path.open("rb") as file:
             content = file.read(2 * _PAGE)
@@ -46,7 +47,7 @@ def read(path: Path) -> Mark | None:
 
 
 def create(path: Path, mark: Mark) -> None:
-    """At once and on disk, in the place of whatever is there."""
+    """Write the file atomically and durably, replacing any older one."""
     draft = path.with_name(f"{path.name}.new")
     with draft.open("wb") as file:
         file.write(_encoded(mark) * 2)
@@ -65,7 +66,7 @@ def sync_folder(folder: Path) -> None:
 
 
 class MarkFile:
-    """The mark of a journal that is written to."""
+    """The mark of a journal that is open for writing."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -74,7 +75,7 @@ class MarkFile:
         self._mark = found
 
     def advance(self, seq: int, tally: int) -> None:
-        """It is on disk when this returns."""
+        """Write a new mark; it is on disk when this returns."""
         turn = self._mark.turn + 1
         mark = Mark(self._mark.installation, seq, tally, turn)
         os.pwrite(self._descriptor, _encoded(mark), turn % 2 * _PAGE)

@@ -1,11 +1,11 @@
-"""From a path to a journal that can be trusted: made, found whole, brought up to date, or accepted as it is.
+"""Opens a journal that can be trusted: a new one, an intact one, an upgraded one, or one accepted as it is.
 
 Cases, in this order:
 
-- there is nothing, and nothing of it is left: a journal is made;
-- there is one of a version that knew no mark: it gets one, and then its digests;
-- what was acknowledged is there: it is opened;
-- less or something else is there: refused; or, when a person says so, kept aside in a copy and gone on with.
+- there is no journal and no remains of one: a journal is created;
+- the journal is from a version without marks: it gets a mark, and then its digests;
+- the journal holds what was acknowledged: it is opened;
+- it holds less or something else: it is refused; or, if a person says so, it is copied aside and used as it is.
 """
 
 import secrets
@@ -27,11 +27,11 @@ from supervisor.model.event import OlderStateAccepted
 
 
 def settled(path: Path, *, accept_older: bool = False) -> Found:
-    """What is there, once it can be trusted; else Unreadable, and every byte is as it was."""
+    """The journal, once it can be trusted. Otherwise raises Unreadable and changes no byte."""
     with unreadable.damage_found(path):
         if not path.exists():
             _create(path)
-        elif path.stat().st_size == 0:  # SQLite would take it for a new one
+        elif path.stat().st_size == 0:  # SQLite would take it for a new database
             raise unreadable.damaged(path, "it is empty")
         marked = mark.read(mark.place_of(path))
         found = inspect(path, marked, thoroughly=accept_older)
@@ -48,7 +48,7 @@ def settled(path: Path, *, accept_older: bool = False) -> Found:
 
 
 def _create(path: Path) -> None:
-    """The mark comes first: where it says that nothing was acknowledged, there is nothing to be missed."""
+    """The mark is written first: while it says that nothing was acknowledged, a missing journal loses nothing."""
     marked_at = mark.place_of(path)
     remains = [
         each.name
@@ -65,7 +65,7 @@ def _create(path: Path) -> None:
 
 
 def _accepted(path: Path, found: Found, marked: Mark | None) -> Found:
-    """The numbers of what is missing were given out: they are not used again."""
+    """The numbers of missing events were assigned already: they are not reused."""
     _keep_aside(path)
     acknowledged = marked.seq if marked else 0
     last = max(found.last, acknowledged)

@@ -1,8 +1,8 @@
-"""Repair, when a person asks for it: what can be read of a damaged journal becomes a new one, which can be replayed.
+"""Repairs a damaged journal on request: copies what can be read into a new journal that can be replayed.
 
-Every row is looked up by its number, so a damaged page costs the rows on it and no others. An event that is not as it
-was written, or does not fit what is left of its history, is left out as well: a daemon could not start with it. What
-the mark tells was acknowledged, and is not there, is said; and the new journal knows that it is less than there was.
+Every row is looked up by its number, so a damaged page costs only the rows on it. An altered event, or one that does
+not fit the rest of its history, is left out as well: a daemon could not start with it. Events that were acknowledged,
+according to the mark, but are missing are reported; and the new journal records that it is incomplete.
 """
 
 import secrets
@@ -32,12 +32,12 @@ _SEALED = "place, id, created_at, finished_at, status, jobs"
 
 @dataclass(slots=True)
 class Salvage:
-    """What came of it."""
+    """The result of a repair."""
 
-    #: the damaged journal, as it was
+    #: the damaged journal, unchanged
     kept: Path
     installation: str = ""
-    #: agents of before can't be recognised: the name of their installation was lost
+    #: earlier agents can't be recognised: the name of their installation was lost
     renamed: bool = False
     events: int = 0
     sealed: int = 0
@@ -46,7 +46,7 @@ class Salvage:
 
 
 def salvage(path: Path) -> Salvage:
-    """Put a new journal in the place of a damaged one, which is kept beside it. Nobody else may use it meanwhile."""
+    """Replace a damaged journal with a new one and keep the old one beside it. Nobody else may use it meanwhile."""
     report, marked = Salvage(kept=_free_name(path)), mark.read(mark.place_of(path))
     if not path.exists():
         raise unreadable.hopeless(path, "it is not there")
@@ -65,7 +65,7 @@ def salvage(path: Path) -> Salvage:
             with transaction(target):
                 last = _copy(source, target, report)
             new = _closed(target, draft, report, last, marked)
-    # In this order a power failure leaves what will be refused, and never the journal without its log.
+    # In this order a power failure leaves files that will be refused, and never the journal without its log.
     path.rename(report.kept)
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -78,7 +78,7 @@ def salvage(path: Path) -> Salvage:
 
 
 def _closed(target: sqlite3.Connection, draft: Path, report: Salvage, last: int, marked: Mark | None) -> Mark:
-    """The numbers of lost events were given out: they are not used again. Where some were lost, it says so itself."""
+    """Finish the new journal. The numbers of lost events are not reused; if any were lost, an event records it."""
     found = add_up(target, draft, report.installation, marked)
     acknowledged = marked.seq if marked else 0
     report.lost += _missing(found, last, marked, is_told=bool(report.lost))
@@ -93,7 +93,7 @@ def _closed(target: sqlite3.Connection, draft: Path, report: Salvage, last: int,
 
 
 def _missing(found: Found, last: int, marked: Mark | None, *, is_told: bool) -> list[str]:
-    """By what the mark says; what could not be saved is told already."""
+    """What is missing according to the mark; rows that could not be saved are reported already."""
     if marked is None:
         return []
     if last < marked.seq:
@@ -111,7 +111,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, report: Salvage) -> int:
-    """The number of the last event that there was, as far as that can be told here."""
+    """Copy all readable rows. Returns the number of the last event, as far as it can be determined here."""
     sealed, state = set(), State(installation=report.installation)
     has_digests = _has_digests(source)
     for *row, digest in _rows(source, "sealed", "place", has_digests, report):
@@ -129,7 +129,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, report: Salvag
             if digest not in (None, event_digest(*row)):
                 raise ValueError("it is not as it was written")
             state = _applied(state, event, sealed)
-        except Exception as error:  # half a history can fail in any way
+        except Exception as error:  # an incomplete history can fail in any way
             report.lost.append(f"event {row[0]} ({row[2]}): {error}")
             continue
         target.execute(
@@ -163,7 +163,7 @@ def _rows(source: sqlite3.Connection, table: str, key: str, has_digests: bool, r
 
 
 def _last(source: sqlite3.Connection, table: str, key: str) -> int:
-    """The highest number in a table, from wherever it can still be read; else a generous guess."""
+    """The highest number in a table, from any place where it can be read; else a generous estimate."""
     for query in (
         f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'",
         f"SELECT coalesce(max({key}), 0) FROM {table}",

@@ -1,9 +1,9 @@
-"""Opening the database: made whole or not at all, checked, brought up to date; never started over.
+"""Opens the database: creates it atomically, recognises it and migrates it; never starts over.
 
-A new journal is built beside its place and moved there when it is complete and synced. So a file that is found there,
+A new journal is built beside its final path and moved there when it is complete and synced. So a file at that path,
 however short, was a journal once, and whatever is wrong with it is damage.
 
-Whether it is whole is found out before, on a copy: see `inspecting`. A small file is checked page by page there.
+Whether it is intact is checked before, on a copy: see `inspecting`. A small file is checked page by page there.
 """
 
 import sqlite3
@@ -19,12 +19,12 @@ from supervisor.model.event import Event
 APPLICATION_ID = 0x61677376  # "agsv"
 MIGRATIONS = tuple(sorted(Path(__file__).with_name("migrations").glob("*.sql")))
 
-#: Whoever else holds the database, such as a backup, has this long before a write fails.
+#: A write fails if another process, such as a backup, holds the database for longer.
 BUSY_SECONDS = 30.0
-#: The write-ahead log is cut back to this once its content is in the database.
+#: The write-ahead log is truncated to this size once its content is in the database.
 LOG_BYTES = 16 << 20
 CHECKED_BYTES = 64 << 20
-#: The schema from which on rows have digests, and the journal a mark beside it.
+#: The first schema with digests in its rows and a mark beside the journal.
 DIGESTS_SINCE = 3
 
 
@@ -37,7 +37,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A connection to a journal that was found whole, brought up to date."""
+    """A connection to a journal that was found intact; the journal is migrated first."""
     with unreadable.damage_found(path):
         connection = connect(path)
         try:
@@ -51,12 +51,12 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def leave_as_it_is(connection: sqlite3.Connection, *, is_left: bool = True) -> None:
-    """Closing it does not move the log into the database."""
+    """Closing the connection does not move the log into the database."""
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_left)
 
 
 def build(path: Path, installation: str) -> Path:
-    """A new journal beside this path: closed, synced, and still to be put in its place."""
+    """A new journal beside this path: closed, synced, and ready for `place`."""
     draft = path.with_name(f"{path.name}.new")
     for rest in (draft, path.with_name(f"{draft.name}-journal")):
         rest.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def build(path: Path, installation: str) -> Path:
 
 
 def place(draft: Path, path: Path) -> None:
-    """Move it there so that it stays, also when the power fails."""
+    """Move the draft to its path durably, even if the power fails."""
     draft.rename(path)
     sync_folder(path.parent)
 
@@ -86,7 +86,7 @@ def installation_of(connection: sqlite3.Connection) -> str:
 
 
 def last_of(connection: sqlite3.Connection) -> int:
-    """The number of the last event, also when that was forgotten."""
+    """The number of the last event, even if that event was forgotten."""
     last: int = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
     ).fetchone()[0]

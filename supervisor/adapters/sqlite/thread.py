@@ -1,4 +1,4 @@
-"""A connection with the one thread that may touch it, and what a transaction is."""
+"""A database connection with the one thread that may use it, and transactions."""
 
 import asyncio
 import sqlite3
@@ -11,7 +11,7 @@ from anyio import CancelScope
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it is on disk when it ends, or none of it."""
+    """All of its changes are on disk when it ends, or none of them."""
     with undone_on_error(connection):
         connection.execute("BEGIN IMMEDIATE")
         yield
@@ -23,13 +23,13 @@ def undone_on_error(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if connection.in_transaction:  # after some errors, such as a full disk, SQLite has undone it by itself
+        if connection.in_transaction:  # after some errors, such as a full disk, SQLite has rolled back by itself
             connection.execute("ROLLBACK")
         raise
 
 
 class ConnectionThread:
-    """Work for a connection, done in order on its own thread. sqlite3 sees to it that no other touches it."""
+    """Runs work on a connection in order, on its own thread. sqlite3 refuses its use on any other thread."""
 
     def __init__(self, name: str, connect: Callable[[], sqlite3.Connection]) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -40,10 +40,10 @@ class ConnectionThread:
             raise
 
     async def run[T](self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What it comes to. Work that has begun is waited for, whoever is cancelled: it will have been done."""
+        """The work's result. Cancellation does not interrupt it: the caller waits until the work is done."""
         with CancelScope(shield=True):
             done = await asyncio.get_running_loop().run_in_executor(self._executor, work, self._connection)
-        return done  # noqa: RET504 -- to its type a scope may swallow what is raised in it
+        return done  # noqa: RET504 -- by its type, a scope may swallow exceptions
 
     async def close(self) -> None:
         await self.run(sqlite3.Connection.close)

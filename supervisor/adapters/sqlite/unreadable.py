@@ -1,4 +1,4 @@
-"""The ways in which a journal can't be trusted, each with what to do about it."""
+"""The reasons why a journal can't be trusted, each with its remedy."""
 
 import shlex
 import sqlite3
@@ -94,7 +94,7 @@ def out_of_reach(path: Path, why: object) -> Unreadable:
     )
 
 
-#: These say that the file could not be got at, nothing of what is in it.
+#: These mean that the file can't be accessed; they tell nothing about its content.
 _OUT_OF_REACH = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
@@ -108,7 +108,7 @@ _OUT_OF_REACH = {
 
 @contextmanager
 def damage_found(path: Path) -> Iterator[None]:
-    """What SQLite finds wrong with the file becomes Unreadable."""
+    """Turn SQLite's errors about the file into Unreadable."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -1,10 +1,10 @@
 """Tells a collector of each attempt that is over, however often the daemon restarts.
 
-Theory of operation. The journal is the queue: an export follows it, folds its events into spans, and keeps in a file
-the number of the last event that it is done with, together with what the fold remembers. So what waits in memory is
-bounded, nobody waits for a collector that is slow or dead, and a restart neither forgets nor repeats what was taken.
-What can't be told is tried again, ever more rarely. It is dropped when it is a day old, or when the collector says
-that it never will take it; drops are counted. A request whose answer was lost is repeated with the same ids.
+Theory of operation. The journal is the queue: an export follows it, folds its events into spans, and stores in a file
+the number of the last event that it has handled, together with the fold's memory. So what waits in memory is bounded,
+nobody waits for a slow or dead collector, and a restart neither loses nor repeats spans that were accepted. A failed
+request is retried with a growing delay. Spans are dropped when they are a day old, or when the collector refuses them
+for good; drops are counted. A request whose response was lost is repeated with the same ids.
 """
 
 import os
@@ -31,9 +31,9 @@ log = structlog.get_logger(__name__)
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 #: spans that could not be told for so long are dropped
 STALE_SECONDS = 24 * 3600.0
-#: Spans are told together: so many at most, which are written in milliseconds; after so long at the latest.
+#: Spans are sent in batches: at most this many, which are encoded in milliseconds; after this time at the latest.
 FULL, GATHER_SECONDS = 128, 5.0
-#: without spans the file is written so rarely
+#: without spans, the file is written once in this many events
 KEEP_EVERY = 5_000
 
 
@@ -107,7 +107,7 @@ class Export:
                     await in_thread(self._keep, msgspec.json.encode(place))
 
     async def _begin(self) -> Place:
-        """A collector that is new is told of what begins from now on."""
+        """A new collector gets what begins from now on."""
         last = await self.journal.read(limit=1, newest=True)
         now = last[-1].seq if last else 0
         if (known := await in_thread(self._known)) is not None and known.seq <= now:

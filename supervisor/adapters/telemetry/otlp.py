@@ -1,8 +1,8 @@
 """Spans in the protocol that collectors take. The one module that imports the extra `otel`: import it when needed.
 
-Only the protocol's messages are used, not OpenTelemetry's SDK. That is made for programs that say what they do while
-they do it: it draws ids, takes the present for a span's time, and holds what waits in memory. Here the journal says
-what happened, and when, and keeps it.
+Only the protocol's messages are used, not OpenTelemetry's SDK. The SDK is made for programs that trace themselves
+while they run: it generates ids, timestamps spans with the present, and queues them in memory. Here the journal has
+what happened, and when, and is the queue.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ def rejected(answer: bytes) -> tuple[int, str]:
     """How many spans the collector did not take although it took the request, and what it says of that."""
     try:
         said = ExportTraceServiceResponse.FromString(answer).partial_success
-    except DecodeError:  # it took them, and said so in words of its own
+    except DecodeError:  # it accepted them, with a response in another format
         return 0, ""
     return max(0, said.rejected_spans), said.error_message
 

@@ -64,7 +64,7 @@ class Telemetry:
         )
 
     def _protocols(self) -> Protocols:
-        """It takes a tenth of a second to import them, and some megabytes."""
+        """Imported only now, because the import takes a tenth of a second and some megabytes."""
         otlp = import_module("supervisor.adapters.telemetry.otlp")
         redactor = of_this_process(self._credentials)
         resource = {

@@ -2,17 +2,17 @@
 
     accounts    chooses the account of an agent, or says why none is open
     pauses      what a provider refuses, and until when
-    sleeping    which agents sleep through that, and are woken
+    sleeping    which agents sleep through a pause, and are woken
     waking      what waking them costs
     levels      how many agents an account serves at a time
-    spending    what was spent, what is reserved, and what may still be
-    wrapping    what becomes of agents at work when a cap is reached
-    allowances  the same as the gate is told it, which holds to it by itself
-    shares      how much of a subscription's windows is used, and may be
+    spending    what was spent, what is reserved, and what may still be spent
+    wrapping    how agents at work end when a cap is reached
+    allowances  the caps as the gate receives them, which enforces them by itself
+    shares      how much of a subscription's windows is used, and may be used
     hours       when accounts are left for people
     pressure    how many agents this machine has room for
 
-Here is what `plan` and `history` need of them.
+This module has what `plan` and `history` need of them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,12 +35,12 @@ ITEMS: Mapping[str, Callable[..., ev.Event]] = {
 
 
 def due(state: State, item: Item, now: float) -> ev.Event:
-    """What an item of the agenda about an account comes to: its name and details follow the action."""
+    """The event of an agenda item about an account. In the item, its name and details follow the action."""
     return ITEMS[str(item[0])](state, *item[1:], now)
 
 
 def wait(state: State, batches: Iterable[Batch], now: float) -> ev.Event | None:
-    """Nothing can be launched for these batches: what to journal if nobody will tell when that is over."""
+    """What to journal when nothing can be launched for these batches and no other event would end that."""
     for batch in batches:
         if not batch.busy and (refused := accounts.for_a_person(state, batch)) is not None:
             return ev.BatchStopped(now, batch.id, reason=refused[1].reason, detail=pauses.why(*refused))

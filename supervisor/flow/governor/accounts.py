@@ -1,7 +1,7 @@
-"""On whose account an agent is launched, and what each account holds.
+"""Which account an agent is launched on, and what each account holds.
 
 An agent is launched on the first of its profile's accounts that has no pause for its model, serves more agents, and
-can pay for one more. A program without a model has no account, and nothing here holds it.
+can pay for one more. A program without a model has no account, and nothing here limits it.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
-#: A key among an agent's variables: its tokens are paid for with money.
+#: The ending of an agent's variable that is a key: its tokens are paid for with money.
 KEY_ENDING = "_API_KEY"
 #: Agent types without a model, as far as is known: without a configured account nothing limits them.
 UNMETERED = frozenset({"command", "rehearsal"})
@@ -34,7 +34,7 @@ def names_of(profile: Profile) -> tuple[str, ...]:
 
 
 def known(state: State, profile: Profile) -> State:
-    """With the accounts. One that was not configured is paid for with money if its agents have a key."""
+    """Add the profile's accounts. One that is not configured is paid for with money if its agents have a key."""
     has_key = any(variable.endswith(KEY_ENDING) for variable in profile.env)
     for name in names_of(profile):
         if name not in state.accounts:
@@ -43,7 +43,7 @@ def known(state: State, profile: Profile) -> State:
 
 
 def paused_seconds(state: State, profile: Profile, at: float) -> Map[str, float]:
-    """For how long the accounts of a profile were ever paused, by reason; those of several add up."""
+    """For how long the accounts of a profile have been paused so far, by reason, added up over its accounts."""
     found: dict[str, float] = {}
     for account in (state.accounts[name] for name in names_of(profile) if name in state.accounts):
         for reason, seconds in account.paused_seconds.items():
@@ -54,7 +54,7 @@ def paused_seconds(state: State, profile: Profile, at: float) -> Map[str, float]
 
 
 def held_up(state: State, batch: Batch, at: float) -> Map[str, float]:
-    """For how long they were since it was submitted."""
+    """For how long the batch's accounts have been paused since it was submitted, by reason."""
     before, now = batch.paused_before, paused_seconds(state, batch.profile, at)
     more = {reason: seconds - before.get(reason, 0.0) for reason, seconds in now.items()}
     return Map({reason: seconds for reason, seconds in more.items() if seconds > 0})
@@ -120,7 +120,7 @@ def equipped(state: State, attempt: Attempt) -> Batch:
 
 
 def on_configured(state: State, event: ev.AccountsConfigured) -> State:
-    """One that was removed keeps what is known of it for as long as it has agents, and has no limits any more."""
+    """An account that was removed keeps what is known of it for as long as it has agents, and loses its limits."""
     state = replace(state, budget=event.budget, configured_accounts=event.accounts)
     specs = {spec.name: spec for spec in event.accounts}
     for name, account in state.accounts.items():
@@ -136,11 +136,11 @@ def on_configured(state: State, event: ev.AccountsConfigured) -> State:
     return spending.reconsidered(state, event.at)
 
 
-# --- what providers tell of their windows
+# --- what providers report of their windows
 
 
 def on_window_seen(state: State, event: ev.AccountWindowSeen) -> State:
-    """A pause that it calls for is due, and one that it no longer calls for is over."""
+    """A pause that the windows now require becomes due; one that they no longer require ends."""
     if (account := state.accounts.get(event.account)) is None:
         raise ImpossibleTransition(f"there is no account {event.account}")
     before = shares.lacking(state, account, event.at)

@@ -1,10 +1,10 @@
-"""What the gate lets agents behind it take of the caps of accounts, and of batches' dollars.
+"""Allowances: how much of accounts' caps and of batches' dollars the gate lets agents use.
 
-The gate holds to it by itself, also while no daemon is there. So what comes next is told as well: the days and weeks
-after this one, and the hours in which only people use an account. The last day that is told does not end: where no
-daemon is there for so long, nothing is granted anew.
+The gate enforces them by itself, also while no daemon runs. So it receives those of the future as well: of the next
+days and weeks, and of the hours in which only people use an account. The last of these periods has no end: if no
+daemon runs for so long, nothing new is granted.
 
-A part of each cap is left for wrapping up, until the account is paused, or the batch stopped, for it.
+A part of each cap is left for wrapping up, until the cap pauses the account or stops the batch.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from supervisor.model.batch import Batch
 from supervisor.model.price import MICRO
 from supervisor.model.state import State
 
-#: days and weeks, the present one included
+#: the number of days and weeks that the gate receives, the present one included
 TOLD_PERIODS = 3
-#: of the hours in which only people use an account
+#: the number of changes to or from the hours in which only people use an account
 TOLD_CHANGES = 9
 HOUR, DAY = 3600.0, 86400.0
 FOREVER = 3650 * DAY
@@ -29,10 +29,10 @@ FOREVER = 3650 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    #: one of the two: whose it is
+    #: the owner: an account or a batch; the other is ""
     account: str
     batch: str
-    #: what counts is counted under this; accounts that share a cap have the same one
+    #: usage is counted under this; accounts that share a cap have the same one
     pot: str
     #: in words
     name: str
@@ -44,7 +44,7 @@ class Allowance:
     most: int
     #: as far as the daemon has counted
     spent: int
-    #: only people use it then
+    #: in this time, only people use the account
     is_closed: bool = False
 
 
@@ -64,7 +64,7 @@ def _of_account(state: State, account: Account, now: float) -> Iterator[Allowanc
 
 
 def _caps(state: State, account: Account, now: float) -> Iterator[Allowance]:
-    """Each, and those that follow it."""
+    """The allowances of each cap, for this period and the next ones."""
     for name in [cap.name for cap in spending.caps(state, account, now)]:
         at, since = now, 0.0
         for number in range(1, TOLD_PERIODS + 1):
@@ -91,7 +91,7 @@ def _but_for_wrapping_up(cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _hours(no_use: str, timezone: str, hour: float) -> tuple[tuple[float, float], ...]:
-    """When they begin and end; the first ones are over."""
+    """The begin and the end of the hours for people, from a day before `hour`."""
     at, found = hour * HOUR - DAY, list[tuple[float, float]]()
     for _ in range(TOLD_CHANGES):
         is_theirs, until = window.look(no_use, timezone, at)

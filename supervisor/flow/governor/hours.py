@@ -7,7 +7,7 @@ from supervisor.model.state import State
 
 
 def scheduled(state: State, account: Account, at: float) -> State:
-    """The next look is due when they begin, or at once if they have."""
+    """Make the next check due when the hours begin, or at once if they have begun."""
     item, spec = ("hours", account.name), account.spec
     if not spec.no_use:
         return state.drop(item)

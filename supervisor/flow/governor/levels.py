@@ -1,20 +1,20 @@
-"""How many agents an account serves at a time: the number finds its level.
+"""How many agents an account serves at a time: a level that is found by trial.
 
-Theory of operation. A level rises when as many agents as it has were answered since its last change, and all of them
-are needed. There are three ways up:
+Theory of operation. A level rises when as many agents as it allows were answered since its last change, and all of
+them are needed. There are three ways up:
 
-    at first        it doubles, until something objects. Refusals are heard late, because agents' programs try again
-                    by themselves before they say so; so the more agents there are, the longer it listens before the
-                    next doubling.
-    back            after a fall it goes half of the way to what was served before, after each quiet minute.
-    beyond          it stays at what was served before, then tries one more, and leaves it ever faster, as TCP CUBIC
-                    does: after a quarter of an hour it is one beyond, after half an hour eight.
+    at first        it doubles, until a request is refused. Refusals are known late, because agents' programs retry
+                    by themselves before they report one; so the more agents there are, the longer the wait before
+                    the next doubling.
+    back            after a fall it recovers half of the distance to the known level after each quiet minute.
+    beyond          it stays at the known level, then rises above it by one, and then ever faster, as TCP CUBIC does:
+                    after a quarter of an hour it is one above, after half an hour eight.
 
 When the provider refuses requests for their rate, the level falls to a part of the agents at work, once for an
-episode. A fall ends no agent. So what is refused while more agents are at work than the level allows was caused
-before it, or by a storm: the level falls further, and what is known to be served stays. A refusal of no more agents
-than the level allows tells of that: one less, if so many had been served for a while, or else a part of them. A pause
-for anything but the rate is no time of the curve, because it shows nothing.
+episode. A fall ends no agent. So a refusal while more agents are at work than the level allows was caused before the
+fall, or by a storm: the level falls further, and the known level stays. A refusal with no more agents at work than
+the level allows lowers the known level: by one, if so many had been served for a while, otherwise to a part of the
+agents. A pause for anything but the rate does not count as time on the curve, because it shows nothing.
 """
 
 from dataclasses import replace
@@ -28,21 +28,21 @@ from supervisor.model.state import State
 
 #: Refusals within this time of the last fall are of the same episode.
 EPISODE_SECONDS = 60.0
-#: What a level does is heard by then: programs were refused three times, and their agents had fallen quiet.
+#: By then the effect of a level is known: programs were refused three times, and their agents had fallen quiet.
 HEARD_SECONDS = 300.0
-#: So long for each agent it is listened to before the next doubling: the more there are, the more is at stake.
+#: The wait for each agent before the next doubling: the more agents there are, the more is at stake.
 LISTEN_SECONDS = 15.0
 #: what is left of the level after a refusal
 KEPT_SHARE = 0.6
-#: What share of the agents that were refused is served: by the time that a refusal is heard there are more than were.
+#: The share of the agents at work that counts as served: more are at work when a refusal is known than when it came.
 SERVED_SHARE = 0.88
-#: The same after a doubling: it may have been anything since the level before.
+#: The same after a doubling: the limit may be anywhere above the level before.
 DOUBLED_SHARE = 0.75
-#: what share of the way to the known level is gone after a quiet minute
+#: the share of the distance to the known level that is recovered after a quiet minute
 BACK_SHARE = 0.5
-#: The level is one beyond the known one so long after it came back there, eight beyond after twice as long.
+#: The level is one above the known one so long after it came back there, eight above after twice as long.
 PROBE_SECONDS = 900.0
-#: the largest step beyond it, as a part of the level
+#: the largest step above it is the level divided by this
 STEPS = 12
 
 
@@ -56,7 +56,7 @@ def raised(level: Level, now: float) -> int:
 
 
 def _due(level: Level, at: float) -> float:
-    """When the level rises, if nothing objects until then."""
+    """When the level rises, if no request is refused until then."""
     if not level.known:
         return max(at, level.changed_at + LISTEN_SECONDS * level.agents * (level.round > 0))
     if level.agents < level.known:
@@ -65,7 +65,7 @@ def _due(level: Level, at: float) -> float:
 
 
 def rested(level: Level, seconds: float) -> Level:
-    """The account was paused for so long: that time has shown nothing, and the level does not rise for it."""
+    """The level after a pause of so many seconds: that time showed nothing, so the level does not rise for it."""
     return replace(
         level,
         lowered_at=level.lowered_at and level.lowered_at + seconds,
@@ -74,7 +74,7 @@ def rested(level: Level, seconds: float) -> Level:
 
 
 def served(state: State, key: AttemptKey, at: float) -> State:
-    """The agent was answered by its model; it counts once for each level."""
+    """The model answered the agent; the agent counts once for each level."""
     held = state.attempts.get(key)
     account = state.accounts.get(held.account) if held is not None else None
     if account is None or held is None:
@@ -95,7 +95,7 @@ def _tried(state: State, account: Account, at: float) -> State:
 
 
 def refused(state: State, account: Account, at: float) -> State:
-    """For the rate: the level falls, unless it has just done so."""
+    """A request was refused for its rate: the level falls, unless it has just fallen."""
     level = replace(account.level, refused=account.level.refused + 1)
     state = state.with_account(replace(state.accounts[account.name], level=level))
     if level.lowered_at and at < level.lowered_at + EPISODE_SECONDS:
@@ -124,7 +124,7 @@ def lower(state: State, name: str, now: float) -> ev.LevelChanged:
 
 
 def _known(account: Account, at: float) -> int:
-    """How many are served, as far as a refusal tells now."""
+    """How many agents are served, as far as a refusal shows it now."""
     level, at_work = account.level, min(account.level.agents, account.busy)
     if not level.known:
         return max(1, round(at_work * (DOUBLED_SHARE if level.round else SERVED_SHARE)))
@@ -138,7 +138,7 @@ def on_changed(state: State, event: ev.LevelChanged) -> State:
     if (account := state.accounts.get(event.account)) is None:
         raise ImpossibleTransition(f"there is no account {event.account}")
     was, agents = account.level, max(1, event.agents)
-    # A replay begins with the last change before it, when nobody is at work.
+    # A replay begins with the last change before it, when no agent is at work.
     known = max(agents, _known(account, event.at)) if event.refused else was.known
     level = Level(
         agents=agents,

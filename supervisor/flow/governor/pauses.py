@@ -1,6 +1,6 @@
 """Pauses of accounts: a provider refuses, and nothing is launched on that account until it serves again.
 
-Theory of operation. What an agent hears is told at once, and the first agent that hears it speaks for all:
+Theory of operation. A refusal takes effect at once, and the first agent that is refused speaks for all:
 
     window      the account is paused until the reset that the provider names, and a little longer; if it names none,
                 longer each time
@@ -9,8 +9,8 @@ Theory of operation. What an agent hears is told at once, and the first agent th
     login,      until a person resumes it, or one of its agents is served again
     credit
 
-A pause of a model holds only agents of that model. Agents at work sleep meanwhile, where it costs less to wake them
-up than to start their jobs again (`sleeping`). None of it is a job's failure.
+A pause of a model holds only agents of that model. Agents at work sleep meanwhile, if it costs less to wake them up
+than to start their jobs again (`sleeping`). A refusal never counts as a failure of the job.
 """
 
 from dataclasses import replace
@@ -29,9 +29,9 @@ from supervisor.model.state import State
 #: The first pause if the provider names no time, and the longest: it doubles each time.
 FIRST_SECONDS = {Hindrance.WINDOW: 900.0, Hindrance.RATE: 20.0, Hindrance.OVERLOAD: 15.0}
 LONGEST_SECONDS = {Hindrance.WINDOW: 3600.0, Hindrance.RATE: 300.0, Hindrance.OVERLOAD: 600.0}
-#: Nobody is believed about a later time than this: a week, and a day.
+#: A later end than this is not believed: a week, and a day.
 MOST_SECONDS = 8 * 86400.0
-#: A pause ends up to so much later than the provider says: clocks differ, and others wait for the same moment.
+#: A pause ends up to this much later than the provider says: clocks differ, and others wait for the same moment.
 JITTER_SECONDS = {Hindrance.WINDOW: 60.0, Hindrance.RATE: 5.0, Hindrance.OVERLOAD: 5.0}
 
 WHY = {
@@ -64,7 +64,7 @@ def hindered(state: State, attempt: Attempt, event: ev.AgentHindered) -> State:
     told = Objection(event.problem, event.at, event.until, event.model, event.detail)
     key = key_of(event.problem, event.model)
     known = account.pauses.get(key)
-    # Who was refused during a pause tells nothing new, unless it was told a later end.
+    # A refusal during a pause tells nothing new, unless it names a later end.
     if known is None or 0 < known.until < told.until:
         account = replace(account, objections=account.objections.set(key, told))
         state = state.with_account(account).put(("pause", account.name, key), event.at)
@@ -72,7 +72,7 @@ def hindered(state: State, attempt: Attempt, event: ev.AgentHindered) -> State:
 
 
 def pause(state: State, name: str, key: str, now: float) -> ev.AccountPaused:
-    """What a refusal comes to."""
+    """The pause that follows from a refusal."""
     account = state.accounts[name]
     told, tries = account.objections[key], account.tries.get(account.objections[key].problem, 0)
     until = 0.0 if told.problem in FOR_A_PERSON else _end(state, account, told)
@@ -97,7 +97,7 @@ def _served_again(state: State, account: Account, at: float) -> State:
 
 
 def served(state: State, name: str) -> State:
-    """What it was refused for is over: the next refusal is a first one."""
+    """The account serves again: the next refusal counts as the first one."""
     account = state.accounts.get(name)
     if account is None or account.pauses or not account.tries:
         return state

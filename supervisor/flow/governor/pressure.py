@@ -1,7 +1,7 @@
 """How many agents this machine has room for: pools with `slots = "auto"` follow it.
 
-An agent waits for its model most of the time, so cores are no limit: memory, disk and descriptors are, and tasks that
-wait for memory or for the disk show that there are too many already.
+An agent waits for its model most of the time, so cores are no limit: memory, disk and descriptors are. If tasks wait
+for memory or for the disk, there are too many agents already.
 """
 
 from dataclasses import replace
@@ -15,10 +15,10 @@ from supervisor.model.state import State
 AGENT_MB, AGENT_DISK_MB, AGENT_FILES = 600, 500, 64
 #: What stays free for everything else.
 FREE_SHARE, FREE_DISK_MB, FREE_FILES = 0.1, 2000, 512
-#: Shares of time that tasks wait: from the first on no agent is added, from the second on there are fewer.
+#: Shares of time in which tasks wait: from the first on no agent is added, from the second on the slots are reduced.
 BUSY_SHARE, CROWDED_SHARE = 0.2, 0.5
 CROWDED_PART = 0.75
-#: before anything is known
+#: the slots before anything is known
 UNSEEN_SLOTS = 4
 
 

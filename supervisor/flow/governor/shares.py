@@ -1,9 +1,9 @@
 """How much of a subscription's windows agents may use: a share is left for people, and the rest is spread evenly.
 
-Theory of operation. With their answers some providers tell what share of each window is used, by agents and people
-together. The newest word counts until the window's reset; then nothing is known until the next one. Nobody knows what
-share a job will use, so nothing is reserved: once the share for agents is used, the account is paused as for a cap.
-A share of 0 is not believed: some programs write it before they have heard anything.
+Theory of operation. Some providers report with their answers what share of each window is used, by agents and people
+together. The newest report counts until the window's reset; then nothing is known until the next one. The share that
+a job will use is not known, so nothing is reserved: once the share for agents is used, the account is paused as for a
+cap. A reported share of 0 is ignored: some programs write it before they have any report.
 """
 
 from supervisor.flow.governor import sleeping
@@ -12,13 +12,13 @@ from supervisor.model.account import CAP, PACE, Account
 from supervisor.model.share import MOST_MINUTES, WindowShare
 from supervisor.model.state import State
 
-#: A pause ends up to so much later than its window: clocks differ, and others wait for the same moment.
+#: A pause ends up to this much later than its window: clocks differ, and others wait for the same moment.
 JITTER_SECONDS = 60.0
-#: A reset may be so much further away than its window is long: clocks differ, and some resets are rounded.
+#: A reset may be this much further away than its window is long: clocks differ, and some resets are rounded.
 SLACK_SECONDS = 3600.0
-#: what is news: such a part of the window, or a reset so much earlier or later
+#: the least change that is news: of the used share, or of the time of the reset
 LEAST_CHANGE, LEAST_SECONDS = 0.01, 60.0
-#: that an account has; more are not believed
+#: the most windows of an account; further ones are ignored
 MOST_WINDOWS = 4
 _TINY = 1e-9
 
@@ -73,11 +73,11 @@ def _used(window: WindowShare) -> str:
     return f"{percent(window.used)} of its {window.called} are used"
 
 
-# --- what is told
+# --- what is reported
 
 
 def heard(state: State, name: str, told: WindowShare, now: float) -> ev.AccountWindowSeen | None:
-    """What to journal of a share that somebody read; None: it is not news, or not believed."""
+    """The event for a share that was read; None: it is not news, or not plausible."""
     account = state.accounts.get(name)
     if account is None or not _is_believed(told, now):
         return None
@@ -90,7 +90,7 @@ def heard(state: State, name: str, told: WindowShare, now: float) -> ev.AccountW
 
 
 def _is_believed(told: WindowShare, now: float) -> bool:
-    """Whoever said it, it may be anything."""
+    """Whether the report is plausible: its source is not trusted."""
     farthest = now + told.seconds + SLACK_SECONDS
     return 0 < told.minutes <= MOST_MINUTES and told.used > 0 and now < told.resets_at <= farthest
 

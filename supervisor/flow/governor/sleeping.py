@@ -1,10 +1,10 @@
 """Agents that sleep while their account is paused: which of them are woken, when, and in which order.
 
-Theory of operation. An agent that was refused for what its account waits out sleeps. Once the end of the pause is
-known, so is what waking it will cost then (`waking`). If starting its job again costs less, it is put away at once,
-and its slot is free. So is an agent that is not known to be worth its slot for a long pause. The others sleep until
-their account is open, and are told to go on one after the other, the smallest first. Each is priced again when its
-turn comes, because other jobs may have told meanwhile what a job costs.
+Theory of operation. An agent sleeps if it was refused for a reason that its account waits out. Once the end of the
+pause is known, so is the cost of waking the agent then (`waking`). If starting its job again costs less, the agent is
+put away at once, and its slot is free. So is an agent that is not known to be worth its slot for a long pause. The
+others sleep until their account is open, and are told to go on one after the other, the smallest conversation first.
+Each is priced again when its turn comes, because jobs that ended meanwhile may have shown what a job costs.
 """
 
 from hashlib import sha256
@@ -20,31 +20,31 @@ from supervisor.model.job import JobState
 from supervisor.model.state import State
 from supervisor.model.waking import Waking
 
-#: before which a refusal that was just heard is acted on
+#: the time within which a refusal that was just heard is acted on
 SOON_SECONDS = 1.0
-#: Any agent sleeps through a pause that is not longer, if it is worth waking.
+#: Any agent that is worth waking sleeps through a pause up to this long.
 SLEEP_SECONDS = 600.0
-#: Through a longer one only who has this share of its time limit left when it is woken.
+#: An agent sleeps through a longer pause only if this share of its time limit is left when it is woken.
 LEFT_SHARE = 0.5
-#: Those that sleep are woken within so many seconds after the pause.
+#: Sleeping agents are woken within so many seconds after the pause.
 WAKING_SECONDS = 30.0
-#: After a refusal for the rate: within so many, if as many as the level allows are awake.
+#: After a refusal for the rate: within so many seconds, if as many agents as the level allows are awake.
 CROWDED_SECONDS = 300.0
 
 
 def jitter(*words: object) -> float:
-    """A number from 0 to 1 that depends on the words only, so that a replay comes to the same."""
+    """A number from 0 to 1 that depends on the words only, so that a replay gets the same one."""
     return int.from_bytes(sha256("/".join(map(str, words)).encode()).digest()[:4]) / 2**32
 
 
 def sleeps(state: State, attempt: Attempt) -> bool:
-    """Whether it was refused for what its account waits out."""
+    """Whether the agent was refused for a reason that its account waits out."""
     job = state.batches[attempt.key.batch].job(attempt.key.job)
     return job.setbacks.hindrance in WAITED_OUT and attempt.account in state.accounts
 
 
 def was_told(state: State, attempt: Attempt) -> bool:
-    """Whether it was told to go on since it was last refused."""
+    """Whether the agent was told to go on since it was last refused."""
     job = state.batches[attempt.key.batch].job(attempt.key.job)
     return "again" in attempt.nudges and (attempt.nudged_at or 0.0) > job.setbacks.hindered_at
 
@@ -53,9 +53,9 @@ def was_told(state: State, attempt: Attempt) -> bool:
 
 
 def wake_at(state: State, attempt: Attempt, at: float) -> float:
-    """When to look at it again: after the pause that holds it, or at once if it does not sleep through that."""
+    """When to check the agent again: after the pause that holds it, or at once if it does not sleep through that."""
     if state.accounts[attempt.account].objections:
-        return at + SOON_SECONDS  # what they come to is decided in this turn
+        return at + SOON_SECONDS  # the pause that they lead to is decided in this turn
     pause = _holding(state, attempt, at)
     if pause is None or unwanted(state, attempt, at):
         return at
@@ -63,14 +63,14 @@ def wake_at(state: State, attempt: Attempt, at: float) -> float:
 
 
 def through(state: State, account: Account, at: float) -> State:
-    """The account is paused, or for longer than was known: each of its sleepers is considered again."""
+    """The account is paused, or for longer than was known: each of its sleeping agents is considered again."""
     for attempt in asleep(state, account):
         state = state.put(("quiet", *attempt.key), wake_at(state, attempt, at))
     return state
 
 
 def woken(state: State, account: Account, reason: str, at: float) -> State:
-    """A pause is over: who is held by no other one is woken, the smallest first."""
+    """A pause is over: the agents that no other pause holds are woken, the smallest conversation first."""
     up = [each for each in asleep(state, account) if not was_told(state, each) and not _holding(state, each, at)]
     within = _within(state, up[0], reason) if up else 0.0
     for place, attempt in enumerate(sorted(up, key=lambda each: (_size(state, each, at), each.key))):
@@ -80,7 +80,7 @@ def woken(state: State, account: Account, reason: str, at: float) -> State:
 
 
 def asleep(state: State, account: Account) -> list[Attempt]:
-    """Those that wait for their account, or have just been told to go on."""
+    """The agents that wait for their account, or have just been told to go on."""
     return [
         attempt
         for attempt in state.attempts.values()
@@ -94,7 +94,7 @@ def asleep(state: State, account: Account) -> list[Attempt]:
 
 
 def _holding(state: State, attempt: Attempt, at: float) -> Pause | None:
-    """The pause that it waits for, if that is not over by then."""
+    """The pause that the agent waits for, if it is not over at that time."""
     pause = state.accounts[attempt.account].pause_for(attempt.usage.model)
     return pause if pause is not None and (not pause.until or pause.until > at) else None
 
@@ -127,7 +127,7 @@ def _others_awake(state: State, attempt: Attempt) -> int:
 
 
 def unwanted(state: State, attempt: Attempt, at: float) -> str:
-    """Why it is put away now and neither sleeps on nor is woken, in one sentence; "": it is not."""
+    """Why the agent is put away now, and neither sleeps on nor is woken, in one sentence; "": it is not."""
     pause = _holding(state, attempt, at)
     if pause is not None and not pause.until:
         return "nobody knows when its account is open again"
@@ -145,7 +145,7 @@ def unwanted(state: State, attempt: Attempt, at: float) -> str:
 
 
 def _priced(state: State, attempt: Attempt, at: float) -> Waking | None:
-    """For when its turn comes, at the latest."""
+    """The cost of waking the agent at the latest time of its turn."""
     pause = _holding(state, attempt, at)
     return waking.priced(state, attempt, at if pause is None else pause.until + WAKING_SECONDS)
 
@@ -170,7 +170,7 @@ def _has_open_account(state: State, batch: Batch) -> bool:
 
 
 def declined(state: State, attempt: Attempt, now: float) -> ev.WakingDeclined | None:
-    """It is looked at, and what is due is not to wake it up. None: it is."""
+    """The event that puts the agent away when its turn comes; None: it is woken."""
     why = unwanted(state, attempt, now)
     if not why and _holding(state, attempt, now) is None:
         return None

@@ -2,9 +2,9 @@
 
 Theory of operation. Each agent at work reserves what a job is expected to use, less what it has used: the mean of
 the account's jobs, and a guess that counts as one of them. A further agent is launched if what is spent, reserved
-and expected stays below every cap; the first one of a period always is, or a small cap would let nothing ever begin.
+and expected stays below every cap; the first one of a period always is, or a small cap would never allow any agent.
 When what is spent reaches a cap, the account is paused until the cap's period ends: its agents are told to publish,
-and put away after a while. What they use meanwhile is all that is spent beyond a cap.
+and put away after a while. Only what they use meanwhile is spent beyond a cap.
 
 Tokens limit subscriptions and dollars limit accounts that are paid for; the two are never added.
 """
@@ -31,7 +31,7 @@ class Cap:
 
     name: str
     is_money: bool
-    #: what is left for people is not in it
+    #: without what is left for people
     most: int
     spent: int
     #: when its period began, and when it ends
@@ -81,12 +81,12 @@ def ends(at: float, timezone: str) -> tuple[float, float]:
 
 
 def current(spent: Spent, now: float) -> Spent:
-    """What was spent in a period that is over says nothing of this one."""
+    """What was spent in the current period: nothing yet, if the recorded period is over."""
     return Spent() if spent.until and spent.until <= now else spent
 
 
 def expected(state: State, account: Account, *, is_money: bool) -> int:
-    """What one job uses: the guess counts as one of those that are known."""
+    """What one job is expected to use: the mean of the known jobs, with the guess as one of them."""
     guess, prices = state.budget.guess_tokens, state.budget.prices
     if not is_money:
         return (guess + account.job_usage.tokens) // (1 + account.jobs)
@@ -119,12 +119,12 @@ def limits(state: State, account: Account, now: float) -> Iterator[Limit]:
 
 
 def caps(state: State, account: Account, now: float) -> Iterator[Cap]:
-    """Its own, and those that it shares."""
+    """The account's own caps, and those that it shares."""
     return (cap for cap, _ in _caps(state, account, now))
 
 
 def _caps(state: State, account: Account, now: float) -> Iterator[tuple[Cap, list[Account]]]:
-    """The caps of the account, and those that it shares with all others of its currency; each with who shares it."""
+    """The account's caps, and those that it shares with all others of its currency; each with its accounts."""
     spec = account.spec
     yield from _of_each_period([account], spec.caps, f"account {account.name}", now)
     common = state.budget.caps
@@ -167,7 +167,7 @@ def _of_each_period(
             yield found, accounts
 
 
-# --- what it comes to
+# --- whether there is enough
 
 
 def short(state: State, account: Account, now: float) -> str:
@@ -194,15 +194,15 @@ def lacking(state: State, account: Account, now: float) -> ev.AccountPaused | No
 
 
 def reached(state: State, name: str, now: float) -> ev.AccountPaused:
-    """A cap was reached: the account is paused until its period ends. If it has ended since, because no daemon was
-    there, the pause is over at once."""
+    """A cap was reached: the account is paused until the cap's period ends. If the period has ended since, because no
+    daemon was running, the pause is over at once."""
     found = _reached(state, state.accounts[name], now)
     until, detail = max(found, default=(now, "a cap was reached at the end of its period"))
     return ev.AccountPaused(now, name, CAP, until, detail=detail)
 
 
 def _reached(state: State, account: Account, now: float) -> list[tuple[float, str]]:
-    """Until when, and why in words."""
+    """For each cap or window that is reached: until when, and why in words."""
     found = [
         (cap.until, f"{cap.name}: {cap.amount(cap.spent)} of {cap.amount(cap.most)} are spent")
         for cap, _ in _caps(state, account, now)
@@ -212,7 +212,7 @@ def _reached(state: State, account: Account, now: float) -> list[tuple[float, st
 
 
 def counted(state: State, attempt: Attempt, more: Usage, at: float) -> State:
-    """Tokens were counted: before this, the attempt had used `more` less."""
+    """Tokens were counted: the attempt has used `more` since the last count."""
     if (account := state.accounts.get(attempt.account)) is None:
         return state
     money = cost(state.budget.prices, more, attempt.usage.model) if account.spec.is_paid else 0
@@ -231,7 +231,7 @@ def counted(state: State, attempt: Attempt, more: Usage, at: float) -> State:
 
 
 def _kin(state: State, account: Account) -> list[Account]:
-    """Who shares a cap with it."""
+    """The accounts that share a cap with this one, itself included."""
     if state.budget.caps == Caps():
         return [account]
     return [each for each in state.accounts.values() if each.spec.is_paid is account.spec.is_paid]
@@ -246,7 +246,7 @@ def _checked(state: State, accounts: Iterable[Account], at: float) -> State:
 
 
 def reconsidered(state: State, at: float) -> State:
-    """Other caps hold now: pauses for the old ones are over, and what is spent may have reached a new one."""
+    """Other caps apply now: pauses for the old ones end, and what is spent may have reached a new one."""
     for name, account in state.accounts.items():
         state = state.drop(("cap", name))
         for reason in (CAP, PACE):
@@ -256,7 +256,7 @@ def reconsidered(state: State, at: float) -> State:
 
 
 def ended(state: State, attempt: Attempt) -> State:
-    """An agent is put away: the next one is expected to use as much. One that was refused tells nothing."""
+    """An agent is put away: its usage counts for what the next one is expected to use, unless it was refused."""
     account = state.accounts.get(attempt.account)
     batch = state.batches.get(attempt.key.batch)
     if account is None or batch is None or not attempt.usage.tokens or batch.job(attempt.key.job).setbacks.hindrance:

@@ -1,15 +1,16 @@
-"""What it costs to wake a sleeping agent up, beside what starting its job again would cost.
+"""What it costs to wake a sleeping agent up, compared with starting its job again.
 
 Theory of operation. With each request an agent sends its whole conversation again. Its provider keeps that in a cache
-for a few minutes, and then asks a tenth of its price. After a longer sleep all of it is new input, and is written to
-the cache once more: that costs 12 times as much. So an agent that is woken warm, or has a small conversation, goes
-on. With a large and cold one it may cost less to start the job again from what was rescued.
+for a few minutes, and charges a tenth of the price for it meanwhile. After a longer sleep all of it is new input, and
+is written to the cache once more: that costs 12 times as much. So an agent that is woken warm, or has a small
+conversation, goes on. With a large and cold one it may cost less to start the job again from what was rescued.
 
-What that costs is not known beforehand; at the most it is a whole job. So it is the mean of the jobs of its batch, or
-else of its account. Of a few jobs nothing follows, because the cheapest end first: then it is what the agent itself
-has used, which is more than what waking it costs, because all of its conversation was new input once.
+The cost of starting again is not known beforehand; at most it is that of a whole job. So the estimate is the mean of
+the jobs of its batch, or else of its account. A few jobs prove nothing, because the cheapest end first: then the
+estimate is what the agent itself has used, which is more than waking it costs, because its whole conversation was new
+input once.
 
-Everything is compared by the price table, which weighs the kinds of tokens of a subscription as well.
+All costs are computed with the price table, which weighs the kinds of tokens of a subscription as well.
 """
 
 from supervisor.model.attempt import Attempt
@@ -18,14 +19,14 @@ from supervisor.model.state import State
 from supervisor.model.usage import Usage
 from supervisor.model.waking import Waking
 
-#: For so long a provider's cache keeps what was sent last, if nothing is asked meanwhile.
+#: How long a provider's cache keeps what was sent last, without another request.
 CACHE_SECONDS = 300.0
 #: the mean of fewer jobs says little
 KNOWN_JOBS = 3
 
 
 def priced(state: State, attempt: Attempt, at: float) -> Waking | None:
-    """If it is woken at that time; None: nothing is known of its conversation."""
+    """What it costs to wake the agent at that time; None: nothing is known of its conversation."""
     if not (context := attempt.usage.context):
         return None
     price = of_model(state.budget.prices, attempt.usage.model)
@@ -43,7 +44,7 @@ def priced(state: State, attempt: Attempt, at: float) -> Waking | None:
 
 
 def _known(state: State, attempt: Attempt) -> tuple[int, Usage]:
-    """How many jobs tell what one costs, and what they used."""
+    """The number of jobs from which the cost of one is estimated, and what they used."""
     batch, account = state.batches[attempt.key.batch], state.accounts[attempt.account]
     for jobs, used in ((batch.ended, batch.ended_usage), (account.jobs, account.job_usage)):
         if jobs >= KNOWN_JOBS:

@@ -1,4 +1,4 @@
-"""Agents at work when a cap of their account, or their batch's budget, is reached: told to publish, then put away."""
+"""Wrapping up: agents at work when a cap or their batch's budget is reached are told to publish, then put away."""
 
 from supervisor.model.account import CAP, Account
 from supervisor.model.attempt import Attempt, Stage
@@ -14,7 +14,7 @@ def wrapped_up(state: State, account: Account, at: float) -> State:
 
 
 def launched(state: State, attempt: Attempt, at: float) -> State:
-    """A cap was reached while it was launched."""
+    """If a cap was reached during the launch, tell the agent to publish."""
     account = state.accounts.get(attempt.account)
     return told(state, attempt, at) if account is not None and CAP in account.pauses else state
 
@@ -29,7 +29,7 @@ def told(state: State, attempt: Attempt, at: float) -> State:
 
 
 def spared(state: State, account: Account) -> State:
-    """The cap is no longer reached: who was told to publish may go on."""
+    """The cap is no longer reached: agents that were told to publish may go on."""
     for attempt in state.attempts.values():
         if attempt.account == account.name and not state.batches[attempt.key.batch].is_spent:
             state = state.drop(("halt", *attempt.key), ("wrap-up", *attempt.key))

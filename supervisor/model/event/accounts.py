@@ -23,7 +23,7 @@ class AccountPaused(Event):
     reason: str
     #: 0: until a person resumes it
     until: float = 0.0
-    #: a part of the names of the models that it is about; "": all
+    #: a part of the names of the models that are paused; "": all
     model: str = ""
     detail: str = ""
     #: how often in a row
@@ -53,12 +53,12 @@ class LevelChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class AccountWindowSeen(Event):
-    """Its provider told what share of one of its windows is used, and that is news."""
+    """The provider reported what share of one of the account's windows is used, and the report is news."""
 
     account: str
     #: the length of the window
     minutes: int
-    #: of 1, by agents and people together
+    #: the share from 0 to 1, by agents and people together
     used: float
     resets_at: float
     #: when the provider said so

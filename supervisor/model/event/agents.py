@@ -50,7 +50,7 @@ class LaunchInterrupted(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentMoved(AttemptEvent):
-    """A listing shows it on a host with another id than `mngr create` returned."""
+    """A listing shows the agent on a host with another id than `mngr create` returned."""
 
     host_id: str
 
@@ -74,18 +74,18 @@ class TimeRanOut(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentFellQuiet(AttemptEvent):
-    """It shows no activity: for a short while, and it waits for input; or for the whole stall time."""
+    """The agent has waited for input for a short while, or shown no activity for the whole stall time."""
 
     #: the time of its last sign of activity
     since: float
     waits: bool = False
-    #: it waits, and has not begun: no answer of its model was ever heard
+    #: it waits, and has not begun: no answer of its model was ever seen
     unheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStirred(AttemptEvent):
-    """It shows activity again."""
+    """The agent shows activity again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ class NudgeStarted(AttemptEvent):
 
     #: "unheard", "waiting", "silent", "parked", "budget", "cap" or "again"
     reason: str
-    #: of "again": what that costs; None: not known
+    #: for "again": what waking the agent costs; None: not known
     waking: Waking | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentNudged(AttemptEvent):
-    """It was told what is missing, or the message could not be delivered."""
+    """The message was delivered to the agent, or could not be."""
 
     delivered: bool = True
     detail: str = ""
@@ -110,14 +110,14 @@ class AgentNudged(AttemptEvent):
 
 @dataclass(frozen=True, slots=True)
 class AgentStalled(AttemptEvent):
-    """It was nudged and still did nothing."""
+    """The agent did nothing, also after it was nudged."""
 
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WakingDeclined(AttemptEvent):
-    """It slept while its account was paused, and is put away: its job starts again from what it left."""
+    """The agent slept while its account was paused, and is put away: its job starts again from the agent's work."""
 
     detail: str = ""
     #: what waking it up would have cost; None: not known
@@ -171,7 +171,7 @@ class UsageCounted(AttemptEvent):
     model: str = ""
     #: the part of `input` that was written to a cache
     written: int = 0
-    #: what its conversation had come to at the last request; 0: not known
+    #: the size of its conversation at the last request, in tokens; 0: not known
     context: int = 0
 
 

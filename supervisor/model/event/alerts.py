@@ -9,7 +9,7 @@ from supervisor.model.event.subjects import Event
 class AlertRaised(Event):
     """Something happens that a person should know of now."""
 
-    #: the same for as long as the same thing is the matter
+    #: the same for as long as the problem lasts
     id: str
     #: the kind of its rule
     rule: str
@@ -20,7 +20,7 @@ class AlertRaised(Event):
 
 @dataclass(frozen=True, slots=True)
 class AlertResolved(Event):
-    """It is over."""
+    """The problem of an alert is over."""
 
     id: str
     rule: str

@@ -49,7 +49,7 @@ class BatchResumed(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BatchStopped(BatchEvent):
-    """It launches no more agents: for good when its budget is spent, otherwise until a person resumes it."""
+    """The batch launches no more agents: for good when its budget is spent, otherwise until a person resumes it."""
 
     #: "budget", "login", "credit" or "survey"
     reason: str
@@ -58,7 +58,7 @@ class BatchStopped(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class BreakerTripped(BatchEvent):
-    """The same failure in several jobs: it launches no more agents until a person resumes it."""
+    """Several jobs failed in the same way: the batch launches no more agents until a person resumes it."""
 
     #: one sentence: the pattern, its count and a sample
     detail: str

@@ -28,7 +28,7 @@ class PoolSpec:
     host_seconds: float = 0.0
     #: mngr's arguments for a new host
     build_args: tuple[str, ...] = ()
-    #: as many slots as this machine has room for; `slots` is the most
+    #: as many slots as this machine has room for, `slots` at most
     auto: bool = False
     #: the number of verifications at a time in a remote pool; 0: by its slots
     verify_slots: int = 0
@@ -53,7 +53,7 @@ class SlotsChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class PressureSeen(Event):
-    """What is left of this machine has changed: pools with `slots = "auto"` follow it."""
+    """The free resources of this machine have changed: pools with `slots = "auto"` follow them."""
 
     pressure: Pressure
 
@@ -67,7 +67,7 @@ class PoolRested(Event):
 
 @dataclass(frozen=True, slots=True)
 class LaunchRateChanged(Event):
-    """A provider is asked for new hosts or agents at another rate: it refused some, or took some since."""
+    """The rate at which a provider is asked for new hosts or agents has changed: it refused some, or created some."""
 
     provider: str
     #: creations per second; 0: as configured

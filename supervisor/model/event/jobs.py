@@ -21,7 +21,7 @@ class JobRetried(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobRequeued(JobEvent):
-    """It goes back to the queue, because its last attempt ended in a way that can be retried."""
+    """The job goes back to the queue, because its last attempt ended in a way that can be retried."""
 
     why: str
     ready_at: float
@@ -36,7 +36,7 @@ class JobReady(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobHeld(JobEvent):
-    """It gets no agent for now: its test fails at the base at the same place as that of a sibling, which has one."""
+    """The job gets no agent for now: its test fails at the base at the same place as a sibling's, which has one."""
 
     #: the sibling
     first: int
@@ -56,7 +56,7 @@ class FixBorrowed(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobFreed(JobEvent):
-    """A job that was held gets an agent: the sibling came to nothing, or its work does not suffice."""
+    """A held job gets an agent: its sibling brought no fix, or the fix does not suffice."""
 
     why: str
     #: how its test fails with that work; "": it was not tried

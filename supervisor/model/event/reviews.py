@@ -9,7 +9,7 @@ from supervisor.model.review import ReviewedBranch
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvent(Event):
-    # Not a BatchEvent: a batch is sealed by the time it is reviewed, and replay leaves out the events of those.
+    # Not a BatchEvent: a batch is sealed by the time it is reviewed, and replay leaves out events of sealed batches.
     batch: str
 
 
@@ -46,7 +46,7 @@ class RevisionEnded(ReviewEvent):
     """The branch was revised, as far as that could be done."""
 
     number: int
-    #: the commits that are not on the branch any more, and the commit that reverted each
+    #: the commits that are no longer on the branch, and the commit that reverted each
     reverted: Mapping[str, str] = field(default_factory=dict)
     #: the commits that are on the branch again
     restored: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class RevisionEnded(ReviewEvent):
     problems: Mapping[str, str] = field(default_factory=dict)
     #: about the branch
     notes: tuple[str, ...] = ()
-    #: all commits that the branch of the pull request does not have any more
+    #: all commits that the branch of the pull request no longer has
     out_there: tuple[str, ...] = ()
     #: why the text of the pull request does not say that yet, and when it is tried again
     unsaid: str = ""

@@ -7,7 +7,7 @@ from supervisor.model.event.subjects import Event
 
 @dataclass(frozen=True, slots=True)
 class SchedulesConfigured(Event):
-    """The schedules that there are; a new one begins with its next time."""
+    """The schedules were configured; a new one begins with its next time."""
 
     names: tuple[str, ...] = ()
 
@@ -20,12 +20,12 @@ class ScheduleEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleStarted(ScheduleEvent):
-    """Its time has come, and its tests are collected and submitted."""
+    """The time of a schedule has come: its tests are being collected and submitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEnded(ScheduleEvent):
-    """Its batch is submitted, or could not be."""
+    """The batch of a schedule was submitted, or could not be."""
 
     batch_id: str = ""
     #: why there is no batch
@@ -34,13 +34,13 @@ class ScheduleEnded(ScheduleEvent):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleHeld(ScheduleEvent):
-    """Its time has come and it waits."""
+    """The time of a schedule has come, but it waits."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSkipped(ScheduleEvent):
-    """It has waited for too long, or until its next time: this one is left out."""
+    """A schedule has waited too long, or until its next time: this time is left out."""
 
     why: str

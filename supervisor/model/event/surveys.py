@@ -17,7 +17,7 @@ class SurveyStarted(BatchEvent):
 
 @dataclass(frozen=True, slots=True)
 class SurveyEnded(BatchEvent):
-    """These files were run at the base; what each test came to is kept in the state directory."""
+    """These files were run at the base; the result of each test is kept in the state directory."""
 
     number: int
     found: Surveyed = NOTHING_FOUND

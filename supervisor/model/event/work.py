@@ -73,7 +73,7 @@ class WorkPutBack(AttemptEvent):
     #: the size of the largest group that it may be in
     most: int = 1
     detail: str = ""
-    #: the jobs that may not be in its group: its test notices their work, or theirs notices its work
+    #: the jobs that may not be in its group: their work affects its test, or its work affects theirs
     meets: tuple[int, ...] = ()
 
 

@@ -1,6 +1,6 @@
-"""What is known of accounts: how many agents each serves, why it serves none, and what was spent.
+"""Metrics of accounts: how many agents each serves, why it serves none, and what was spent.
 
-Their totals are kept in the state, so that they go on over a restart of the daemon.
+Their totals are in the state, so they continue across a restart of the daemon.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Everything that is measured, as the text that Prometheus reads, in the form that it asks for."""
+"""All metrics, as the text that Prometheus reads, in the format that it asks for."""
 
 from collections.abc import Iterator
 
@@ -25,6 +25,6 @@ class _Everything(Collector):
 
 
 def expose(gauges: Gauges, meters: Meters, accept: str = "") -> tuple[bytes, str]:
-    """The text and its content type, for the `Accept` header of who asks."""
+    """The text and its content type, for the `Accept` header of the request."""
     encode, content_type = choose_encoder(accept)
     return encode(_Everything(gauges, meters)), content_type

@@ -1,4 +1,4 @@
-"""What is: read from the state when somebody asks. The cost does not grow with the number of jobs."""
+"""Gauges, read from the state at each scrape. The cost does not grow with the number of jobs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ from supervisor.observe.why.answer import Cause
 from supervisor.observe.why.scene import Scene
 from supervisor.observe.why.waiting import held
 
-#: for what reasons a batch may launch nothing, but for its pools
+#: the reasons why a batch may launch nothing, except those of its pools
 HELD = (
     Cause.QUEUE_PAUSED,
     Cause.BATCH_PAUSED,

@@ -1,4 +1,4 @@
-"""What happens, counted as it happens."""
+"""Counters and histograms, updated as things happen."""
 
 from collections.abc import Iterable
 
@@ -15,12 +15,12 @@ from supervisor.model.usage import NOTHING, Usage
 from supervisor.observe.metrics.stages import Stage, Stages
 
 PREFIX = "agent_supervisor"
-#: from the blink of a script to an agent's whole night
+#: from a script's second to an agent's whole night
 STAGE_BUCKETS = (1, 5, 15, 60, 180, 600, 1800, 3600, 7200, 14400, 43200)
 DEVICE_BUCKETS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200)
 LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 
-#: what did not come of a call: the event that tells, and the word for it
+#: failed calls: the event that reports the failure, and its label
 _FAILED: dict[type[ev.Event], str] = {
     ev.CollectFailed: "failed",
     ev.ReleaseFailed: "failed",
@@ -31,7 +31,7 @@ _FAILED: dict[type[ev.Event], str] = {
     ev.JudgementWanted: "judgement-wanted",
 }
 
-#: what the labels of a counter can be
+#: the possible labels of each counter
 _KNOWN: tuple[tuple[str, Iterable[str]], ...] = (
     ("_events", ev.KINDS),
     ("_ended", Outcome),
@@ -44,7 +44,7 @@ _KNOWN: tuple[tuple[str, Iterable[str]], ...] = (
     ("_spans", ("told", "dropped")),
 )
 
-# When each counter was born: twice as many lines, for what nobody asks.
+# The creation time of each counter would double the lines, and nobody uses it.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
@@ -90,14 +90,14 @@ class Meters:
         return Histogram(f"{PREFIX}_{name}_seconds", about, labels, buckets=buckets, registry=self.registry)
 
     def begin(self, state: State) -> None:
-        """What the last daemon left under way goes on; what it counted does not."""
+        """Start from the state: stages under way continue from the last daemon, its counters do not."""
         self._stages = Stages(state)
         self._usage = {key: each.usage for key, each in state.attempts.items()}
 
     # --- what happens
 
     def watch(self, state: State, events: Iterable[ev.Event]) -> None:
-        """A watcher of the loop: `state` is the one after the events."""
+        """A watcher of the loop: `state` is the state after the events."""
         for event in events:
             self._events.labels(event.kind).inc()
             for stage, seconds in self._stages.hear(state, event):
@@ -105,11 +105,11 @@ class Meters:
             self._hear(state, event)
 
     def performed(self, effect: Effect, came: ev.Event | None, seconds: float) -> None:
-        """A call on a device ended; `came` is what it came to, None if nothing is to be told."""
+        """A call on a device ended; `came` is the event of its result, None if there is none."""
         self._calls.labels(_operation(effect), _result(came)).observe(seconds)
 
     def traced(self, spans: int, result: str) -> None:
-        """What came of spans: they were told, or dropped."""
+        """Count spans that were exported or dropped."""
         self._spans.labels(result).inc(spans)
 
     def _hear(self, state: State, event: ev.Event) -> None:
@@ -155,7 +155,7 @@ class Meters:
             self._fates.labels(row.fate).inc()
 
     def _used(self, event: ev.UsageCounted) -> None:
-        """Totals were told; what is more than before is counted."""
+        """The event has totals; count the increase."""
         key = AttemptKey(event.batch, event.job, event.attempt)
         told = Usage(event.input, event.output, event.cached)
         more = told - self._usage.get(key, NOTHING)

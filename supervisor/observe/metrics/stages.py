@@ -39,20 +39,20 @@ _BEGINS: Mapping[type[ev.Event], Stage | None] = {
     ev.JobCancelled: None,
     ev.JobEnded: None,
 }
-#: events after which the stage that ended was cut short: its time would say nothing of the stage
+#: events that cut a stage short: its duration would say nothing about the stage
 _CUT_SHORT = (ev.LaunchFailed, ev.LaunchInterrupted, ev.JobCancelled, ev.JobEnded)
 
 type Key = tuple[str, int]
 
 
 class Stages:
-    """The stage of every job that is at work, and since when. A stage that began unseen is not measured."""
+    """The stage of every job at work, and since when. A stage whose beginning was not seen is not measured."""
 
     def __init__(self, state: State | None = None) -> None:
         self._since: dict[Key, tuple[Stage, float]] = {} if state is None else dict(_under_way(state))
 
     def hear(self, state: State, event: ev.Event) -> Iterator[tuple[Stage, float]]:
-        """The stages that the event ends, with their seconds. `state` is the one after it."""
+        """The stages that the event ends, with their seconds. `state` is the state after the event."""
         match event:
             case ev.IntegrationStarted():
                 self._since[event.batch, INTEGRATOR] = Stage.INTEGRATING, event.at
@@ -85,7 +85,7 @@ class Stages:
 
 
 def _under_way(state: State) -> Iterable[tuple[Key, tuple[Stage, float]]]:
-    """What the last daemon left under way, as far as the state has its beginning."""
+    """The stages that the last daemon left under way, as far as the state has their beginning."""
     for attempt in state.attempts.values():
         batch, number = attempt.key.batch, attempt.key.job
         job = state.batches[batch].job(number)

@@ -1,4 +1,4 @@
-"""One attempt under way: what each event says of its steps, and its spans when it is over."""
+"""One attempt under way: what each event adds to its steps, and its spans when it is over."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from supervisor.model.usage import NOTHING, Usage
 from supervisor.observe.traces import genai
 from supervisor.observe.traces.span import Ids, Span, Step, Value, cleaned, ids
 
-#: what an attribute that is ours begins with
+#: the prefix of our own attributes
 OURS = "agent_supervisor"
 LAUNCH, WORK, COLLECT, VERIFY = "launch", "work", "collect", "verify"
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT, Outcome.STALLED, Outcome.LOST)
@@ -58,11 +58,11 @@ class UnderWay:
 
     @property
     def is_collected(self) -> bool:
-        """What its agent published is safe, so its job is only judged."""
+        """Its agent's publication is safe, so only the verdict on its job is missing."""
         return COLLECT in self.steps and f"{OURS}.claim" in self.attributes
 
     def begin(self, name: str, at: float) -> Step:
-        """A step that is repeated is the same one."""
+        """Begin a step; a repeated step continues the first one."""
         return self.steps.setdefault(name, Step(max(self.start, at)))
 
     def finish(self, name: str, at: float, problem: str = "") -> None:
@@ -127,7 +127,7 @@ def _worked(why: str = "") -> Callable[[UnderWay, Any], None]:
 
 
 def _noted(step: str) -> Callable[[UnderWay, Any], None]:
-    """With the first of what the event has to say."""
+    """Note the event, with the first text that it has."""
 
     def noted(one: UnderWay, event: Any) -> None:
         said = (getattr(event, name, "") for name in ("question", "problem", "detail"))
@@ -190,7 +190,7 @@ def _ended(one: UnderWay, event: ev.JobEnded) -> None:
 
 
 def _cancelled(one: UnderWay, event: ev.JobCancelled) -> None:
-    """A job that is only judged is over at once; else its agent is ended, and its work is brought home."""
+    """If only the verdict was missing, the job is over at once; else its agent is ended and its work is fetched."""
     one.note(WORK, event)
     one.finish(WORK, event.at)
     one.attributes[f"{OURS}.outcome"] = Outcome.CANCELLED.value

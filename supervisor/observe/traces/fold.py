@@ -1,4 +1,4 @@
-"""The fold over the journal: each event comes to the spans of what it ends."""
+"""The fold over the journal: each event yields the spans that it ends."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from supervisor.model.ledger import ON_BRANCH
 from supervisor.observe.traces.attempts import OURS, UnderWay
 from supervisor.observe.traces.span import Span, Step, cleaned, ids
 
-#: the number of links that collectors take of one span, if they are not told otherwise
+#: the number of links per span that collectors accept by default
 MOST_LINKS = 128
 
 
@@ -18,7 +18,7 @@ class Merging:
     """An integration under way."""
 
     step: Step
-    #: of a partial one: the jobs that it is of, as far as they can be linked, with their attempts
+    #: of a partial integration: its jobs, as far as they can be linked, with their attempts
     jobs: dict[int, int] = field(default_factory=dict)
 
 
@@ -29,23 +29,23 @@ class Known:
     #: its agents' kind, and its profile
     kind: str = ""
     profile: str = ""
-    #: the attempt of each job that has not gone on
+    #: by job: its attempt that has not gone on
     at_work: dict[int, int] = field(default_factory=dict)
-    #: of the first jobs that have brought work: the last attempt that did
+    #: of the first jobs that delivered work: the last attempt that did
     brought: dict[int, int] = field(default_factory=dict)
     merging: dict[int, Merging] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Memory:
-    """All that is remembered between events; its size goes with the agents at work, not with the jobs."""
+    """All that is remembered between events; its size grows with the agents at work, not with the jobs."""
 
     batches: dict[str, Known] = field(default_factory=dict)
     attempts: dict[str, UnderWay] = field(default_factory=dict)
 
 
 class Traces:
-    """What began before it was followed is not told."""
+    """Folds events into spans. What began before the first event that it got is not exported."""
 
     def __init__(self, installation: str, memory: Memory | None = None) -> None:
         self._installation, self.memory = installation, memory or Memory()
@@ -66,7 +66,7 @@ class Traces:
     # --- attempts
 
     def _batch(self, name: str) -> Known:
-        """One that was submitted before it was followed is known from the first event that begins something of it."""
+        """What is known of a batch; if its submission was not seen, from its first launch or integration on."""
         return self.memory.batches.setdefault(name, Known())
 
     def _begun(self, event: ev.LaunchStarted) -> None:

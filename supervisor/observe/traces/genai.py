@@ -1,4 +1,4 @@
-"""What OpenTelemetry calls the parts of a model's work. Its names are not stable yet: they stand here, nowhere else.
+"""OpenTelemetry's names for attributes of generative AI. They are not stable yet, so they are in this module only.
 
 They are those of version 1.41 of its semantic conventions, whose `gen_ai.provider.name` was `gen_ai.system` before.
 """
@@ -15,7 +15,7 @@ REQUEST_MODEL, RESPONSE_MODEL = "gen_ai.request.model", "gen_ai.response.model"
 INPUT, OUTPUT = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
 CACHE_READ, CACHE_WRITTEN = "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens"
 
-#: for kinds of agents that can ask any of them: how the names of its models begin
+#: each provider's prefixes of model names, for kinds of agents that can use several providers
 _MODELS = (("claude", "anthropic"), ("gpt", "openai"), ("o3", "openai"), ("o4", "openai"), ("gemini", "gcp.gemini"))
 
 

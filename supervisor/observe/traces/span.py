@@ -8,7 +8,7 @@ type Value = str | int | bool
 
 #: agents' words may be in a sentence
 LONGEST_TEXT = 300
-#: moments of one step: an agent may be nudged and parked all night
+#: bound on the moments of one step, because an agent may be nudged and parked all night
 MOST_MOMENTS = 32
 
 
@@ -61,7 +61,7 @@ class Step:
             self.moments.append(Moment(at, name, cleaned(about)))
 
     def finish(self, at: float, problem: str = "") -> None:
-        """Only once: what came first was the end."""
+        """End the step; only the first call counts."""
         if self.end is None:
             self.end = max(self.start, at)
             self.problem = self.problem or cleaned(problem)
@@ -74,6 +74,6 @@ def cleaned(text: str) -> str:
 
 
 def ids(installation: str, *subject: object, step: str = "") -> Ids:
-    """The same for the same subject, in every life of the daemon."""
+    """The ids of a subject, which stay the same across restarts of the daemon."""
     whole = "/".join(map(str, (installation, *subject)))
     return Ids(sha256(whole.encode()).hexdigest()[:32], sha256(f"{whole}/{step}".encode()).hexdigest()[:16])

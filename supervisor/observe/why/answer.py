@@ -70,7 +70,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that holds a subject where it is: whole sentences."""
+    """One thing that holds a subject in its state, in whole sentences."""
 
     cause: Cause
     text: str

@@ -10,7 +10,7 @@ from supervisor.observe.why import jobs, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, by, count, have, quoted, sentence
 
-#: so many of a kind are named
+#: how many of a kind are named
 MOST_NAMED = 3
 
 
@@ -26,7 +26,7 @@ def _counts(batch: Batch) -> str:
 
 
 def _open(scene: Scene, batch: Batch) -> Iterator[Reason]:
-    """Its jobs are not all over: all that its integration still waits for."""
+    """Not all its jobs are over: what its integration still waits for."""
     if batch.is_drained:
         yield Reason(Cause.SETTLING, "All its jobs are over.", "Its integration starts next.")
         return
@@ -71,7 +71,7 @@ def _at_work(scene: Scene, batch: Batch) -> Iterator[Reason]:
 
 
 def _checked(scene: Scene, batch: Batch) -> Iterator[Reason]:
-    """What comes after the agents: the first job of each kind tells for all of them."""
+    """The steps after the agents; the first job of each state stands for all of them."""
     for state in (JobState.COLLECTING, JobState.VERIFYING):
         for job in _some(batch.begun(), state, most=1):
             for reason in jobs.reasons(scene, batch, job):

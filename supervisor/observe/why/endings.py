@@ -1,4 +1,4 @@
-"""Why a job that is over ended so, and what becomes of its work."""
+"""Why a job that is over ended as it did, and what becomes of its work."""
 
 from collections.abc import Iterator
 

@@ -153,7 +153,7 @@ def _quiet(scene: Scene, attempt: Attempt) -> Reason:
 
 
 def _asleep(scene: Scene, attempt: Attempt) -> Reason:
-    """With what waking it up costs, as it is decided when its turn comes."""
+    """Why the agent sleeps, and what waking it costs, by the same rule as the decision when its turn comes."""
     assert attempt.quiet_since is not None
     due = scene.due("quiet", *attempt.key) or scene.now
     costs = waking.priced(scene.state, attempt, max(due, scene.now))

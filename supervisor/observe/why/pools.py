@@ -48,7 +48,7 @@ def _users(scene: Scene, pool: Pool) -> list[Batch]:
 
 
 def _queue(scene: Scene, pool: Pool) -> Iterator[Reason]:
-    """Who waits for a pool without room."""
+    """The batches that wait for a pool without room."""
     users = _users(scene, pool)
     if users:
         named = ", ".join(f"{waiting.ready(batch):,} of {batch.id}" for batch in users[:3])
@@ -57,7 +57,7 @@ def _queue(scene: Scene, pool: Pool) -> Iterator[Reason]:
 
 
 def _wanting(scene: Scene, pool: Pool) -> Iterator[Reason]:
-    """Why nobody uses the room that there is."""
+    """Why nobody uses the pool's room."""
     if not (users := _users(scene, pool)):
         used = f"{pool.busy} of {count(pool.slots, 'slot')} in use"
         yield Reason(Cause.ROOM, f"It has {used}, and no job that may use it waits for an agent.")

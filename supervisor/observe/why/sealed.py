@@ -1,4 +1,4 @@
-"""Why a batch that has left memory ended so, and its jobs: from the summary that was kept of it."""
+"""Why a batch that has left memory, and its jobs, ended as they did: from the summary that is kept of it."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """What keeps the jobs of a batch from being launched, by the same conditions as `slots.next_launch`.
 
-All that holds is said, because all of it has to end: first what a person or the provider of a model has to end, then
-what the batch allows itself, then its pools, which matter only if none of them has room.
+The answer lists everything that holds them, because all of it has to end: first what a person or the provider of a
+model has to end, then the batch's own limits, then its pools, which matter only if none of them has room.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from supervisor.observe.why.scene import Scene, because, by, count, quoted, sent
 
 
 def blockers(scene: Scene, batch: Batch) -> Iterator[Reason]:
-    """None: it is only a question of order."""
+    """What keeps the batch's jobs from being launched; no reason: only the order does."""
     yield from held(scene, batch)
     yield from unsurveyed(batch)
     if 0 < batch.profile.slots <= batch.busy:
@@ -59,7 +59,7 @@ def held(scene: Scene, batch: Batch) -> Iterator[Reason]:
 
 
 def unsurveyed(batch: Batch) -> Iterator[Reason]:
-    """It is to be known first which tests fail at one place."""
+    """The survey has to show first which tests fail at the same place."""
     if batch.next_waiting is None and (number := batch.next_queued) is not None:
         name, file = batch.job_id(number), file_of(batch.job(number).test)
         text = f"Jobs of its batch are launched after their files were run at the base; next is {file} of {name}."
@@ -138,7 +138,7 @@ def _no_slots(state: State, pool: Pool) -> Reason:
 
 
 def _first_end(scene: Scene, pool: Pool) -> str:
-    """When a slot is free at the latest."""
+    """The latest time at which a slot becomes free."""
     working = (each.key for each in scene.state.attempts.values() if each.pool == pool.name)
     ends = [at for key in working if (at := scene.due("time-out", *key)) is not None]
     if not ends:

@@ -1,4 +1,4 @@
-"""All questions about a claim, in order: the first that refuses it is the last that is asked."""
+"""Asks all questions about a claim in order, until one of them refuses it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from supervisor.verification.evidence.inquiry import Inquiry, Shown, Unanswered
 from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.runs import Run
 
-#: each knows what those before it have seen
+#: in order: each uses what those before it have seen
 QUESTIONS: Mapping[str, Callable[[Inquiry], Awaitable[Shown]]] = {
     "ignorance": ignorance.ask,
     "reach": reach.ask,
@@ -25,7 +25,7 @@ QUESTIONS: Mapping[str, Callable[[Inquiry], Awaitable[Shown]]] = {
     "newcomers": newcomers.ask,
     "necessity": necessity.ask,
 }
-#: those that have a part of the evidence
+#: the questions whose results are a part of the evidence
 PARTS = {"reach": Reach, "strength": Strength, "necessity": Necessity}
 
 
@@ -35,7 +35,7 @@ class Findings:
     doubts: tuple[str, ...] = ()
     refusal: str = ""
     settled: frozenset[str] = frozenset()
-    #: whether the test failed without its work, or a part of that; None: it was not tried
+    #: whether the test failed without the work, or without a part of it; None: it was not tried
     fails_without: bool | None = None
 
 
@@ -53,14 +53,14 @@ class Claim:
 
 
 def certain(test: str, before: Run | None, runs: list[Run], after: Run | None) -> list[str]:
-    """What the plain runs show by themselves, and what refuses a claim without a question."""
+    """What the plain runs show by themselves; this refuses a claim without any question."""
     return list(refusals(test, before, runs, after))
 
 
 async def ask_all(
     claim: Claim, runs: list[Run], before: Run | None, after: Run | None, doubted: frozenset[str] = frozenset()
 ) -> Findings:
-    """`before` and `after`: runs of the test's file; `doubted`: the questions that policy has doubts for."""
+    """`before` and `after`: runs of the test's file; `doubted`: the questions that can settle policy's doubts."""
     found, inquiry = Findings(Evidence()), await in_thread(_opened, claim, runs, before, after, doubted)
     for name, question in QUESTIONS.items():
         try:

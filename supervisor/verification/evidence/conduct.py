@@ -1,6 +1,6 @@
-"""Conduct: the test gets what it got before, and a check of it that fails is heard of.
+"""Conduct: the test gets what it got before, and a failing check makes it fail.
 
-Nothing is run for it: what the runs that looked at the reach have noted is compared.
+It needs no run of its own: it compares the notes of the runs for reach.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def _unheard(inquiry: Inquiry, before: Seen, after: Seen) -> Iterator[str]:
 
 
 def _others(before: Seen, after: Seen) -> Iterator[str]:
-    """Parameters of a test may become fixtures: that is how tests are written anew."""
+    """Parameters of a test may become fixtures: rewriting a test often does that."""
     for name, place in sorted(after.fixtures.items()):
         was = before.fixtures.get(name, place)
         if was != place and was != PARAMETERS:

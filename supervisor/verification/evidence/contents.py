@@ -30,7 +30,7 @@ def _content(tree: pygit2.Tree, path: str) -> Content | None:
 
 
 def names(bare: Path, sha: str) -> frozenset[str]:
-    """Of all files of a commit."""
+    """The paths of all files of a commit."""
     tree = pygit2.Repository(str(bare))[sha].peel(pygit2.Tree)
     index = pygit2.Index()
     index.read_tree(tree)

@@ -1,6 +1,6 @@
-"""Equality: where the work brings a comparison of its own, the test must fail if it expects something else.
+"""Equality: if the work defines a comparison of its own, the test must fail once it expects another value.
 
-A value that is equal to whatever it is compared with would pass.
+A value that equals everything would pass.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from supervisor.verification.evidence.laying import Content
 from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.evidence.strength import instead
 
-#: so many other expectations are tried
+#: at most so many changed expectations are tried
 MOST = 6
 
 

@@ -1,5 +1,8 @@
-"""What the plain runs show by themselves, beside the same at the base: cases that are gone, another function in a
-test's place, pytest set up otherwise, modules that stand before others. Each is certain, and refused."""
+"""What the plain runs show by themselves, compared with the base.
+
+Cases that are gone, another function in a test's place, changed settings of pytest, and modules that shadow others
+are certain, and refused.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,7 +27,7 @@ def refusals(test: str, before: Run | None, runs: list[Run], file: Run | None) -
 
 
 def _cases(before: Mapping[str, Case], after: Mapping[str, Case]) -> Iterator[str]:
-    """A case may have other values; so it is counted, where it has another name."""
+    """A case may get other values, and so another name: only fewer cases count as a loss."""
     gone = sorted(before.keys() - after.keys())
     if len(after) < len(before):
         more = f" and {len(gone) - 3} more" if len(gone) > 3 else ""
@@ -35,7 +38,7 @@ def _cases(before: Mapping[str, Case], after: Mapping[str, Case]) -> Iterator[st
 
 
 def _origins(before: Mapping[str, Case], after: Mapping[str, Case]) -> Iterator[str]:
-    """Whether what is called a test is the function that stands there, where it was so."""
+    """A test must run the function that its name stands for, if it did so before."""
     for node, case in after.items():
         was = before.get(node) or next(iter(cases_of(before, function_of(node)).values()), None)
         if not case.origin or (was is not None and not is_its_own(node, was)):

@@ -1,4 +1,4 @@
-"""Small and drastic faults of Python code, where a test has reached it: what a test that can fail should notice.
+"""Small and drastic faults of the Python code that a test has reached: a test that can fail should catch them.
 
 Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else.
 Small ones change one place: a condition, a comparison, a constant, a returned value, a call that is left out.
@@ -56,7 +56,7 @@ def {LATER}(function):
 
     return answered
 """
-#: what says something without returning it, by the last part of its name
+#: functions that output something instead of returning it, by the last part of their names
 SPEAKING = ("print", "write", "echo", "secho", "writelines")
 
 
@@ -71,11 +71,11 @@ class Code:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     codes: tuple[Code, ...]
-    #: at most so many small ones
+    #: at most so many small faults
     most: int
     #: an empty folder for the faulty files
     into: str
-    #: only small ones whose description begins so
+    #: only small faults whose description begins with this
     only: str = ""
 
 
@@ -135,7 +135,7 @@ class _Otherwise(ast.NodeTransformer):
 
 
 class _Later(ast.NodeTransformer):
-    """Functions that answer otherwise when they are asked something else than at first."""
+    """Makes functions answer otherwise if their arguments differ from those of the first call."""
 
     def __init__(self, reached: frozenset[int]) -> None:
         self.reached = reached
@@ -170,7 +170,7 @@ def _returns(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_program(tree: ast.Module, reached: frozenset[int]) -> bool:
-    """Whether lines outside of functions were reached: of a module these are noted when it is the program."""
+    """Whether lines outside of functions were reached: they are noted only if the module is the program."""
     return any(
         each.lineno in reached
         for each in tree.body
@@ -179,7 +179,7 @@ def _is_program(tree: ast.Module, reached: frozenset[int]) -> bool:
 
 
 def _begin(tree: ast.Module) -> int:
-    """Where the first statement may stand: behind the docstring and what comes from the future."""
+    """Where the first statement may stand: after the docstring and imports from `__future__`."""
     place = int(ast.get_docstring(tree) is not None)
     while place < len(tree.body) and getattr(tree.body[place], "module", "") == "__future__":
         place += 1
@@ -187,7 +187,7 @@ def _begin(tree: ast.Module) -> int:
 
 
 def _drastic(code: Code, kind: str) -> str | None:
-    """The file with this done to all that was reached; None: nothing of it is touched."""
+    """The file with this fault in all code that was reached; None: that changes nothing in it."""
     tree = ast.parse(code.text)
     if kind == LATER_ON:
         later = _Later(code.reached)
@@ -229,12 +229,12 @@ def _with(code: Code, number: int) -> str:
 # --- all of them
 
 DRASTIC = ("raises", "does nothing", "says something else")
-#: an honest test may ask once: this is none of the drastic ones
+#: not drastic, because an honest test may call a function only once
 LATER_ON = "says something else when it is asked something else"
 
 
 def faults(codes: tuple[Code, ...], most: int, only: str = "") -> Iterator[tuple[str, bool, dict[str, str]]]:
-    """Drastic ones first; of the small ones some, spread over all that was reached, the same for the same code."""
+    """Drastic faults first, then a sample of the small ones, spread over it all; the same for the same code."""
     readable = [code for code in codes if code.reached and _is_readable(code)]
     for kind in (*DRASTIC, LATER_ON):
         files = {code.path: text for code in readable if (text := _drastic(code, kind)) is not None}

@@ -1,4 +1,4 @@
-"""Has faults found in what a test has reached, in a process of its own: it parses hostile code."""
+"""Makes faults of the code that a test has reached, in a process of its own: it parses hostile code."""
 
 import os
 import sys
@@ -20,8 +20,8 @@ _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && ulimit -f 65536 && exec "$@"'
 
 
 async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str = "") -> list[faults.Fault]:
-    """Drastic ones first; at most so many small ones, of those that begin so. Their files lie in the folder. Raises
-    Unanswered where the process that looks for them ends early."""
+    """Drastic faults first; at most `most` small ones, whose descriptions begin with `only`. Their files are in the
+    folder. Raises Unanswered if the process ends early."""
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(

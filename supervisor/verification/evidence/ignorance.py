@@ -1,7 +1,7 @@
-"""Ignorance: the work must do the same for who does not test it.
+"""Ignorance: the work must do the same for a user as for a test.
 
-The test runs once more while what tells a test from a user's run is hidden from the implementation. Where it fails
-then, it is asked who had looked: the work itself, or the test, which may.
+The test runs once more while all signs that tell a test from a user's run are hidden from the implementation. If it
+fails then, the question is who looked for the signs: the work itself, or the test, which may.
 """
 
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
@@ -22,7 +22,7 @@ async def ask(inquiry: Inquiry) -> Shown:
         return Shown(doubts=(f"its test fails while it is watched, so there is no evidence: {seen.why_not}",))
     inquiry.noted = await inquiry.noted_of(seen)
     inquiry.after = inquiry.used(inquiry.noted)
-    # A golden file may name the program: by that alone nobody is a liar.
+    # A golden file may contain the program's name: needing that is no cheating.
     again = await inquiry.experiment(None, "reach", "hide but the name")
     if again.passed or await _needed_it_before(inquiry, again):
         return Shown()
@@ -35,7 +35,7 @@ async def ask(inquiry: Inquiry) -> Shown:
 
 
 async def _needed_it_before(inquiry: Inquiry, now: Run) -> bool:
-    """Whether the base passes its test, and fails it in the same way."""
+    """Whether the base passes its test, but fails it in the same way when the signs are hidden."""
     base = inquiry.as_before(*inquiry.base)
     if not (await inquiry.experiment(base)).passed:
         return False
@@ -44,7 +44,7 @@ async def _needed_it_before(inquiry: Inquiry, now: Run) -> bool:
 
 
 def _curious(inquiry: Inquiry, signs: tuple[Sign, ...]) -> tuple[str, ...]:
-    """Changed files of the implementation that ask what they did not ask before."""
+    """Changed files of the implementation that look for signs which they did not look for before."""
     changed = set(inquiry.implementation)
     return tuple(
         f"{_named(sign)}, as if to know whether it is tested"
@@ -54,7 +54,7 @@ def _curious(inquiry: Inquiry, signs: tuple[Sign, ...]) -> tuple[str, ...]:
 
 
 def _matters(inquiry: Inquiry, sign: Sign) -> bool:
-    """A program may write what it likes, but for what its test reads."""
+    """A program may change any file, except those of its tests."""
     path, _, how = sign.what.partition(" ")
     return how != "to change it" or inquiry.is_test(path)
 

@@ -1,10 +1,10 @@
-"""A claim that is under question, and the experiments that are made on it: runs of its test under other conditions.
+"""A claim under inquiry, and the experiments on it: runs of its test under changed conditions.
 
-All of them happen in the one trial of the claim, each in a fresh copy of its checkout, with some files as they were
-at the base, or as they should never be. They have an allowance of time; what must be known is asked beyond it.
+All experiments happen in the claim's one trial, each in a fresh copy of its checkout, with some files as they were at
+the base, or with faults. They share an allowance of time; what must be known is asked even when it is spent.
 
-A run that was cut short, by the clock or by a machine that had too little, is an answer only if the test is well in a
-run that differs in nothing but the change. Else the question is `Unanswered`, which is a doubt.
+A run that was cut short, by the clock or by a machine short of resources, is an answer only if a control run without
+the change is not. Otherwise the question is `Unanswered`, which is a doubt.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.likeness import own_names
 from supervisor.verification.trials.runs import Instruments, Run
 
-#: what every claim may take, however fast its test is
+#: the least allowance of a claim, however fast its test is
 LEAST_SECONDS = 10.0
-#: an experiment may take so many times as long as the test, and so much more
+#: an experiment may take so many times as long as the test, plus so many seconds
 SLOWER, AND_SECONDS = 5.0, 10.0
 
 type Probe = Literal["reach", "hide", "hide but the name"]
@@ -56,7 +56,7 @@ def reaching() -> dict[str, str]:
 
 
 def telling() -> dict[str, str]:
-    """The same, and they tell the tests of a run apart."""
+    """The same, and one that tells the tests of a run apart."""
     return {**reaching(), "_telling_probe": _source("telling")}
 
 
@@ -65,23 +65,23 @@ def is_watched(plugins: Mapping[str, str]) -> bool:
 
 
 def times_for(batch: Batch, seconds: float) -> float:
-    """How many times the time limit of a test a run may take that is expected to take so many seconds."""
+    """The time limit of a run that should take so many seconds, as a multiple of a test's time limit."""
     return (SLOWER * seconds + AND_SECONDS) / batch.profile.test_timeout_seconds
 
 
 class Unanswered(Exception):
-    """Nothing follows from an experiment, for this reason."""
+    """An experiment is inconclusive, for this reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the answer to one question comes to."""
+    """The result of one question."""
 
     evidence: Reach | Strength | Necessity | None = None
     doubts: tuple[str, ...] = ()
     #: why the claim can't be true; it begins with the name of the question
     refusal: str = ""
-    #: which doubts of policy it answers: the name of the question, or the files that they are about
+    #: which doubts of policy it settles: the name of the question, or the files that they are about
     settles: tuple[str, ...] = ()
 
 
@@ -95,27 +95,27 @@ class Inquiry:
     #: its file at the base, and now
     file_before: Run | None
     file_after: Run | None
-    #: what has changed: as it was at the base
+    #: the changed files, as they were at the base
     base: Contents
     #: all files of the commit
     files: frozenset[str]
     bare: Path
-    #: the questions that policy has doubts for
+    #: the questions that can settle doubts of policy
     doubted: frozenset[str] = frozenset()
     spent: float = 0.0
-    #: what the test used, before the work and as the work has it; None: it could not be watched
+    #: what the test used, before the work and with it; None: it could not be watched
     before: Seen | None = None
     after: Seen | None = None
-    #: the same with all of the tests
+    #: as `after`, including files of the tests
     noted: Seen | None = None
-    #: the test as it was, on the implementation as it is now
+    #: the old test on the new implementation
     old: Run | None = None
-    #: the test as it is now, on the implementation as it was
+    #: the new test on the old implementation
     undone: Run | None = None
 
     @property
     def fails_without(self) -> bool | None:
-        """Whether the test fails without the work, or a part of that; None: it was not tried."""
+        """Whether the test fails without the work, or without a part of it; None: it was not tried."""
         tried = [run for run in (self.undone, self.old) if run is not None]
         return any(not run.passed for run in tried) if tried else None
 
@@ -149,14 +149,14 @@ class Inquiry:
         return await in_thread(contents, self.bare, self.job.brought.head, paths)
 
     def used(self, seen: Seen) -> Seen:
-        """Of the repository, tests left out."""
+        """What was used of the repository, without its tests."""
         return seen.only(frozenset(path for path in self.files | self.base.keys() if not self.is_test(path)))
 
     # --- time
 
     @property
     def seconds(self) -> float:
-        """What the test takes."""
+        """The time that the test takes."""
         return max(run.seconds for run in self.runs)
 
     @property
@@ -222,5 +222,5 @@ class Inquiry:
 
     @property
     def _own_tests(self) -> str:
-        """All modules of tests of the commit."""
+        """All test modules of the commit."""
         return repr(sorted(path for path in self.files if path.endswith(".py") and self.is_test(path)))

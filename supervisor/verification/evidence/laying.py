@@ -1,4 +1,4 @@
-"""Lays files into a checkout, wherever hostile links in it may lead. Blocking.
+"""Writes files into a checkout, and never through hostile links in it. Blocking.
 
 This module is also packed for verifiers on other hosts (`remote/packing.py`): any Python from 3.11 runs it, and it
 imports nothing of ours.
@@ -24,7 +24,7 @@ Contents = Mapping[str, Content | None]
 
 
 def put(checkout: Path, files: Contents) -> None:
-    """What is in the way is removed, and no link is followed."""
+    """Removes what is in the way, and follows no link."""
     for path, content in files.items():
         place = _place(checkout, path)
         if place.is_symlink() or place.is_file():
@@ -41,7 +41,7 @@ def put(checkout: Path, files: Contents) -> None:
 
 
 def _place(checkout: Path, path: str) -> Path:
-    """Where the file belongs, in folders that are folders."""
+    """Where the file belongs; whatever is in place of its folders is replaced by folders."""
     *folders, name = [part for part in path.split("/") if part]
     place = checkout
     for part in folders:

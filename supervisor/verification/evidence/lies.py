@@ -1,8 +1,8 @@
-"""A program that lies in front of the repository's own one: a test of that program should notice.
+"""A liar in place of a program of the repository: a test of that program should notice.
 
-The liar has the program's place and name, and runs the real one, which stands beside it, where it needs it. So a test
-can be shown to look at what a program in any language says, with which code it ends and what it does to files. This
-module is also packed for verifiers on other hosts.
+The liar has the program's path, and runs the real program, which is kept beside it, if the lie needs it. So a test
+of a program in any language can be shown to check its output, its exit code and what it does to files. This module is
+also packed for verifiers on other hosts.
 """
 
 import shlex
@@ -28,7 +28,7 @@ class Telling:
     """A lie in the place of a program of the repository."""
 
     program: str
-    #: who runs it, or "itself"
+    #: the program that runs it, or "itself"
     how: str
     lie: Lie
 
@@ -44,7 +44,7 @@ LIES = (
     Lie("ends with another exit code", 'real "$@"; [ $? -ne 0 ]', is_drastic=False),
     Lie("does nothing to files", f'{_ELSEWHERE} && real "$@"', is_drastic=False),
 )
-#: whatever reads the file: no code at all, and none in any language
+#: for any interpreter: an empty file, and one that is code in no language
 _ANYWHERE = (Lie("does nothing", ""), Lie("fails", ")](\x00}{\n"))
 
 
@@ -63,7 +63,7 @@ def tell(checkout: Path, telling: Telling) -> None:
         raise OSError(f"{program} is not in the checkout")
     real = place.with_name(f".{PurePosixPath(program).name}.real")
     place.rename(real)
-    # A script that is started by its interpreter need be no program.
+    # A script that is started by its interpreter need not be executable.
     is_program = real.stat().st_mode & 0o111
     run = shlex.quote(str(real)) if is_program else f"{'sh' if how == 'itself' else how} {shlex.quote(str(real))}"
     script = f'#!/bin/sh\nreal() {{ {run} "$@"; }}\n{lie.body}\n'

@@ -1,7 +1,7 @@
-"""Necessity: each file of a fix is needed for the verdict. Left out, the test fails; or it is named.
+"""Necessity: the test must fail without each file of a fix; a file that it passes without is named.
 
-All are left out at first, which also shows that the test catches the defect. Of many files groups are tried before
-single ones. What there was no time for is a doubt: it may be a file that nothing needs.
+First all files are left out, which also shows that the test catches the defect. Many files are tried in groups, then
+one by one. A file that there was no time for is a doubt: perhaps nothing needs it.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from supervisor.model.evidence import Necessity
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 
-#: more files are tried in so many groups at first; so much is tried whatever time it takes
+#: more files are first tried in so many groups; so many experiments run whatever time they take
 FEW = 4
 
 
@@ -38,7 +38,7 @@ async def ask(inquiry: Inquiry) -> Shown:
 
 
 async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is needed, and what is not."""
+    """The files that are needed, and those that are not."""
     size = max(1, -(-len(paths) // FEW))
     groups = [list(paths[start : start + size]) for start in range(0, len(paths), size)]
     needed: list[str] = []
@@ -46,7 +46,7 @@ async def _sorted(inquiry: Inquiry, paths: Sequence[str]) -> tuple[list[str], li
     tries = 0
     while groups and (tries < FEW or not inquiry.is_spent):
         group, tries = groups.pop(0), tries + 1
-        # Together with what is known not to matter: of two files that do the same, one is needed.
+        # The unexplained files are left out as well: of two files that do the same, one is needed.
         if (await inquiry.experiment(inquiry.as_before(*group, *unexplained))).passed:
             unexplained += group
         elif len(group) == 1:

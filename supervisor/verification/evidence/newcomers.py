@@ -1,7 +1,7 @@
-"""Newcomers: what stands among the tests since the work must be used by them, and a test must be able to fail.
+"""Newcomers: new code among the tests must be used by them, and a new test must be able to fail.
 
-The drastic faults of a new test are those of what it reaches itself, whether it stands beside the job's own or in a
-file that is new.
+The drastic faults for a new test are in the code that it reaches itself, whether it is in the file of the job's test
+or in a new one.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.evidence.strength import FEWEST, troubles_of
 from supervisor.verification.trials.runs import Run
 
-#: so many new tests are looked at, and new files of tests; more of them are a doubt
+#: so many new tests and new test files are tried; any more are a doubt
 MOST, MOST_FILES = 10, 3
 
 
@@ -54,7 +54,7 @@ async def _able_to_fail(inquiry: Inquiry, new: list[str]) -> Shown:
 
 
 def _new_files(inquiry: Inquiry) -> list[str]:
-    """Modules that pytest collects by their names."""
+    """New modules that pytest collects by their names."""
     return [path for path in inquiry.tests if _is_new(inquiry, path) and _is_module(path)]
 
 
@@ -78,8 +78,8 @@ def _unused(inquiry: Inquiry) -> Iterator[str]:
 
 
 def _new(inquiry: Inquiry, after: Run) -> list[str]:
-    """Functions that were not there, or could not be collected. Where the file did not come to its end at the base,
-    its text says what was there."""
+    """Functions that did not exist before, or could not be collected. If the file's run at the base was incomplete,
+    its text tells which existed."""
     run = inquiry.file_before
     before = {function_of(node) for node in run.cases} if run is not None else set()
     text = b""

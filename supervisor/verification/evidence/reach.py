@@ -1,7 +1,7 @@
 """Reach: what of the repository the test uses, before the work and after it.
 
-Where tests were changed, the test as it was runs on the implementation as it is now, so that the lines are the same
-and only the test differs. Else it runs at the base.
+If tests were changed, the old test runs on the new implementation, so that the lines are the same and only the test
+differs. Otherwise the test runs at the base.
 """
 
 from supervisor.model.evidence import Reach
@@ -33,7 +33,7 @@ async def ask(inquiry: Inquiry) -> Shown:
     if (before.runs and not after.runs) or (before.opened and not (after.opened or after.runs)):
         used = ", ".join([*sorted(before.lines)[:3], *sorted(before.programs)[:3], *sorted(before.opened)[:3]][:3])
         return Shown(reach, refusal=f"reach: its test uses nothing of the implementation any more; before: {used}")
-    # A test that failed went other ways: then only less of the same is less.
+    # A test that failed took other paths: then a loss counts only if nothing new is reached.
     if lost and (old.passed or not _more(before, after)):
         more = f" and {len(lost) - 3} more places" if len(lost) > 3 else ""
         return Shown(reach, (f"its test no longer reaches {', '.join(lost[:3])}{more}",))
@@ -45,12 +45,12 @@ def _count(seen: Seen) -> int:
 
 
 def _files(seen: Seen) -> tuple[str, ...]:
-    """What it reads or runs beside the code that has lines."""
+    """What it reads or runs besides code with lines."""
     return tuple(sorted(seen.opened | seen.programs.keys()))[:MOST_FILES]
 
 
 def _lost(before: Seen, after: Seen) -> list[str]:
-    """Places and programs; a file that is not read is none of its ways."""
+    """Places and programs that it no longer reaches; files that it no longer reads do not count."""
     lines = {path: found - after.lines.get(path, frozenset()) for path, found in before.lines.items()}
     places = [place for path, found in sorted(lines.items()) for place in ranges(path, found)]
     return places + sorted(before.programs.keys() - after.programs.keys())

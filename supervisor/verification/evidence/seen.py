@@ -1,7 +1,7 @@
-"""What the probes in a run have noted: lines, files and programs of the repository, and who asked what is hidden.
+"""What the probes in a run have noted: lines, files and programs of the repository, and who looked for hidden signs.
 
-The code under trial runs beside the probes and may write what it likes here: it is bounded, and of the files that it
-names those count that are in the commit. Nobody is believed who says to have reached much; that is for the faults.
+The code under trial runs beside the probes and may write any notes: their size is bounded, and only files of the
+commit count. Notes that a test reached much prove nothing; catching faults does.
 """
 
 import json
@@ -19,7 +19,7 @@ MAX_ASKED = 200
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Somebody looked for something that tells a test from a user's run."""
+    """Code looked for something that tells a test from a user's run."""
 
     what: str
     path: str
@@ -39,26 +39,26 @@ class Seen:
     #: programs that were started, and by which other program, or "itself"
     programs: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Sign, ...] = ()
-    #: where a check has failed and the test has passed, by file
+    #: lines where a check failed though the test passed, by file
     unheard: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: the fixtures that it gets, and the files that they come from
     fixtures: Mapping[str, str] = field(default_factory=dict)
     #: `tool/cli.py: name`, where a function of the tests stands
     replaced: frozenset[str] = frozenset()
-    #: what answers otherwise where it is not tested: the file, its name, both answers
+    #: functions that answer otherwise where nothing is tested: the file, the name, both answers
     otherwise: frozenset[tuple[str, str, str, str]] = frozenset()
-    #: files of which it is not known
+    #: files for which that is not known
     not_again: frozenset[str] = frozenset()
-    #: more was noted than is read, or what was noted is gone
+    #: the notes are incomplete: longer than what is read, or gone
     is_cut: bool = False
 
     @property
     def runs(self) -> bool:
-        """Something of the repository is executed, and not only imported."""
+        """Whether something of the repository is executed, and not only imported."""
         return any(self.lines.values()) or bool(self.programs)
 
     def beside(self, other: "Seen") -> "Seen":
-        """All the files of both."""
+        """The same, with the files of both."""
         return replace(
             self,
             modules=self.modules | other.modules,
@@ -67,7 +67,7 @@ class Seen:
         )
 
     def only(self, files: frozenset[str]) -> "Seen":
-        """Of these files; a program may be one that was built, but not an interpreter."""
+        """Limited to these files; a program may also be one that was built, but not an interpreter."""
         return replace(
             self,
             lines={path: lines for path, lines in self.lines.items() if path in files},
@@ -86,7 +86,7 @@ def _is_built(path: str) -> bool:
 
 
 def read_seen(folder: Path) -> Seen:
-    """Of a folder in which probes have run. Blocking."""
+    """Reads the notes of probes in a folder. Blocking."""
     lines: defaultdict[str, set[int]] = defaultdict(set)
     programs: dict[str, str] = {}
     unheard: defaultdict[str, set[int]] = defaultdict(set)
@@ -145,13 +145,13 @@ def _asked(folder: Path) -> Iterator[Sign]:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether all is read that was noted there; of what is asked there may be nothing. Blocking."""
+    """Whether the notes there are read completely; only `asked` may be missing. Blocking."""
     sizes = {name: _size(folder / name) for name in ("seen", "asked")}
     return sizes["seen"] > 0 and max(sizes.values()) <= MAX_BYTES
 
 
 def _size(file: Path) -> int:
-    """-1: it is no file of its own."""
+    """-1: it is not a regular file."""
     try:
         found = file.lstat()
     except OSError:
@@ -160,7 +160,7 @@ def _size(file: Path) -> int:
 
 
 def notes(file: Path) -> Iterator[list[Any]]:
-    """What is no note is passed over. Blocking."""
+    """Skips lines that are not notes. Blocking."""
     if _size(file) < 0:
         return
     try:

@@ -1,6 +1,6 @@
-"""The text of a changed syntax tree: as it was wherever the tree is as it was.
+"""The text of a changed syntax tree, unchanged wherever the tree is unchanged.
 
-So two changes of one file can be told apart, and what a fault changes is seen line by line.
+So two changes of one file can be told apart, and the lines that a fault changes are known.
 """
 
 import ast
@@ -12,7 +12,7 @@ type _Replaced = tuple[int, int, str]
 
 
 def spliced(text: str, tree: ast.Module, place: int, inserted: Sequence[ast.stmt]) -> str:
-    """`tree` is that of the text, its statements changed in place; others are inserted before one of them."""
+    """`tree` is the text's, with statements changed in place; `inserted` goes before the statement at `place`."""
     ast.fix_missing_locations(tree)
     lines, original = text.splitlines(keepends=True), ast.parse(text)
     if _share_lines(original.body) or not text.endswith("\n"):
@@ -28,7 +28,7 @@ def spliced(text: str, tree: ast.Module, place: int, inserted: Sequence[ast.stmt
 
 
 def _replaced(before: Sequence[ast.stmt], after: Sequence[ast.stmt]) -> Iterator[_Replaced]:
-    """Which lines become what: by functions and methods, else by whole statements."""
+    """Which lines are replaced by what: by functions and methods, otherwise by whole statements."""
     for old, new in zip(before, after, strict=True):
         if ast.dump(old) == ast.dump(new):
             continue

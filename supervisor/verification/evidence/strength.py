@@ -1,8 +1,8 @@
 """Strength: a test that was changed must be able to fail, and must notice what it noticed before.
 
-Drastic faults first: one of them at least must be noticed. Then small ones, as far as the allowance goes. Those that
-the test passes are shown to the test as it was: what that notices and this one does not makes it weaker. A test that
-failed before notices a fault where it fails otherwise.
+Drastic faults are tried first: the test must catch at least one. Small faults follow, as far as the allowance goes.
+Those that survive are tried on the old test: if that catches one, the new test is weaker. An old test that fails even
+without a fault catches one if it then fails in another way.
 """
 
 import re
@@ -18,15 +18,15 @@ from supervisor.verification.evidence.lies import Lie, Telling, lies
 from supervisor.verification.evidence.seen import Seen
 from supervisor.verification.trials.runs import Run
 
-#: so many small faults are tried at most, and so many drastic ones whatever time they take
+#: at most so many small faults are tried, and so many drastic ones whatever time they take
 MOST_SMALL = 12
 MOST_DRASTIC = 8
-#: of fewer drastic ones nothing follows
+#: fewer drastic faults prove nothing
 FEWEST = 2
-#: by so many a doubt is settled, whatever time they take
+#: so many faults settle a doubt, whatever time they take
 ENOUGH = 8
 MOST_NAMED = 20
-#: and so many are shown to the test as it was; where it is better all are, within so many times the allowance
+#: so many survivors are tried on the old test; if it is stronger, all faults are, within so many times the allowance
 MOST_COMPARED = 8
 MOST_TIMES = 3
 MOST_PROGRAMS = 3
@@ -37,7 +37,7 @@ _VARYING = re.compile(r"0x[0-9a-f]+|/tmp/\S+|\b\d+\.\d+ ?m?s\b")
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something wrong with the implementation, as it can be done to a checkout."""
+    """A fault of the implementation, as it is put into a checkout."""
 
     label: str
     is_drastic: bool
@@ -46,7 +46,7 @@ class Trouble:
 
 
 async def ask(inquiry: Inquiry) -> Shown:
-    """Who left the tests alone has nothing to show here: that the test failed at the base is its strength."""
+    """Work that changes no tests has nothing to prove here: that its test failed at the base is its strength."""
     if not inquiry.tests or inquiry.after is None:
         return Shown(Strength(not_tried="" if inquiry.after else "its test fails while it is watched"))
     troubles = await troubles_of(inquiry, inquiry.after)
@@ -100,7 +100,7 @@ def _not_tried(left: int, faults: int, not_compared: int) -> Iterator[str]:
 
 
 class Past:
-    """The test as it was, on the implementation as it is now, and on faulty ones."""
+    """The old test, on the new implementation and on faulty ones."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         self._inquiry = inquiry
@@ -116,7 +116,7 @@ class Past:
         return self._known[trouble.label]
 
     async def counted(self, troubles: Sequence[Trouble]) -> int | None:
-        """How many of these it notices; None: that takes too long."""
+        """How many of these it catches; None: that takes too long."""
         count = 0
         for each in troubles:
             if self._inquiry.spent > MOST_TIMES * self._inquiry.allowance:
@@ -125,7 +125,7 @@ class Past:
         return count
 
     async def _compares(self) -> bool:
-        """A test that fails must do so in the same words each time."""
+        """Whether its answers can be compared: a test that fails must give the same messages each time."""
         assert self._inquiry.old is not None
         if self._is_steady is None:
             self._usual = _answer(self._inquiry.old)
@@ -139,14 +139,14 @@ class Past:
 
 
 def _answer(run: Run) -> tuple[str, ...]:
-    """What each case came to, without what is another in every run."""
+    """The result of each case, without what varies from run to run."""
     if not run.cases:
         return (run.why_not,)
     return tuple(f"{node} {case.result} {_VARYING.sub('', case.message)}" for node, case in sorted(run.cases.items()))
 
 
 async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
-    """By another test of its file: what it checked may have moved there."""
+    """Whether a new test of its file catches the fault: the check may have moved there."""
     if inquiry.file_after is None or inquiry.file_before is None:
         return False
     passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
@@ -160,7 +160,7 @@ async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
 
 
 async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
-    """Faults of the code, then lies of programs that are no Python; where there is neither, files that are empty."""
+    """Faults of the code and lies of programs other than Python; if there are neither, empty or missing files."""
     texts = await inquiry.now(*seen.lines)
     troubles = []
     for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL):
@@ -185,5 +185,5 @@ def _told(path: str, how: str, lie: Lie) -> Trouble:
 
 
 def _is_python(head: bytes) -> bool:
-    """By its first lines: what it runs has lines that were reached."""
+    """By its first lines. Faults of its code take the place of lies: its lines were noted as reached."""
     return b"python" in b"".join(head.splitlines()[:3])

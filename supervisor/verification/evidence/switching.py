@@ -1,9 +1,9 @@
-"""A file that is another one for each test, so that faults of it that meet can stand in one checkout.
+"""A file with its own content for each test, so that different faults of it fit into one checkout.
 
-pytest says in `PYTEST_CURRENT_TEST` which test runs, and `probes/naming.py` sees to it that every program is told.
-The file is a switch: it runs the content that the test of its program is meant to find. Where that can't be told,
-it notes its own path and is what it was: nobody names the test, or pytest itself has imported the file, which then is
-the same for all tests. What was noted says that the run shows nothing.
+pytest names the running test in `PYTEST_CURRENT_TEST`, and `probes/naming.py` passes the name to every program. The
+file is a switch: it executes the content meant for the test that its program belongs to. If it can't tell the test,
+it notes its own path and executes the usual content: either no test is named, or pytest itself has imported the file,
+which is then the same for all tests. A run with such a note shows nothing.
 """
 
 import json
@@ -17,9 +17,9 @@ from supervisor.verification.evidence.seen import notes
 
 #: where a switch notes that it could not tell, beside the probes
 UNTOLD = "untold"
-#: the plugin that names tests; who has it loaded is pytest itself
+#: the plugin that names tests; a process that has loaded it is pytest itself
 NAMING = "_naming_probe"
-#: larger ones are compiled for too long, by each program that a test starts
+#: each program that a test starts compiles the switch: larger ones take too long
 MOST_BYTES = 2**21
 
 _SWITCH = """\
@@ -42,7 +42,7 @@ exec(compile(globals().pop("_switched")(), __file__, "exec", dont_inherit=True))
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    #: for who is not meant to find another one
+    #: for tests without content of their own
     usual: Content
     #: by test; None: the usual one
     contents: Mapping[str, Content | None]
@@ -66,7 +66,7 @@ class Switch:
 
 
 def untold(folder: Path) -> frozenset[str]:
-    """The files that could not tell; "" if something else is in the place of their notes. Blocking."""
+    """The files that could not tell the test; "" alone if something else is in place of their notes. Blocking."""
     file = folder / UNTOLD
     if not os.path.lexists(file):
         return frozenset()

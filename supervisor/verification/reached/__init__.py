@@ -1,1 +1,1 @@
-"""What tests reached, kept for those who choose which tests go again."""
+"""What tests reached, kept for the selector, which chooses the tests that run again."""

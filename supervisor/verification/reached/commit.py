@@ -1,4 +1,4 @@
-"""A commit of a repository of ours, as the selector asks for it. Blocking."""
+"""A commit in our copy of a repository, as the selector reads it. Blocking."""
 
 from collections.abc import Mapping, Set
 from functools import cache, cached_property
@@ -15,9 +15,9 @@ from supervisor.verification.evidence.laying import Content
 
 
 async def committed(store: GitStore, repo: Path, rev: str) -> "Commit":
-    """A commit of a person's repository, brought home. Raises GitFailed."""
+    """A commit of a person's repository, fetched into our copy. Raises GitFailed."""
     sha = await store.resolve(repo, rev)
-    # Of all that were asked for, some stay: each has one of sixteen names.
+    # There are only sixteen such refs: of all commits that were asked for, some are kept.
     await store.keep(repo, sha, f"refs/planned/{sha[0]}")
     return Commit(store.bare(repo), sha)
 

@@ -1,8 +1,8 @@
-"""What the files that a run opened come to, beside the commit that it ran at.
+"""Sorts the files that a run opened, by the commit that it ran at.
 
-Of what is not in the commit only its absence is known: it was made by the run itself, from what that opened, or it
-may be in the next commit. What was there before the run all the same was made by a setup, from nobody knows what,
-unless it is an environment, such as `.venv`: that is what lock files are for.
+Of a file that is not in the commit only its absence is known: the run itself made it, from files that it opened, or
+the next commit may have it. If such a file was there before the run, a setup made it from unknown sources, unless it
+belongs to an environment, such as `.venv`: lock files stand for those.
 """
 
 from collections.abc import Set
@@ -14,7 +14,7 @@ from supervisor.verification.tracing.traced import Traced
 #: folders that hold what was installed
 ENVIRONMENTS = frozenset((".venv", "venv", "node_modules", "site-packages", "__pycache__", ".tox", ".nox"))
 _METADATA = (".egg-info", ".dist-info")
-#: an environment of Python's, whatever its name is
+#: marks an environment of Python's, whatever its name is
 _ITS_FILE = "/pyvenv.cfg"
 _HISTORY = ".git"
 MOST_ASKED = 20_000
@@ -22,17 +22,17 @@ MOST_ASKED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    #: of the commit: what matters is all that is in them
+    #: files of the commit whose whole content matters
     read: Set[str] = frozenset()
     listed: Set[str] = frozenset()
-    #: what matters is whether there is anything, and what it looks like
+    #: paths of which it matters whether they exist and what they look like (`Commit.look`)
     asked: Set[str] = frozenset()
-    #: why nobody knows all of them
+    #: why they are not all known
     unknown: str = ""
 
 
 def files_of(traced: Traced, commit: Commit, noted: Set[str]) -> Files:
-    """`noted`: of these files it is known which functions were executed."""
+    """`noted`: files whose executed functions are known."""
     names = commit.names
     read = (traced.opened | ((traced.loaded | traced.run) - noted)) & names | _within(traced.moved, names)
     environments = {path.removesuffix(_ITS_FILE) for path in traced.read & traced.there if path.endswith(_ITS_FILE)}

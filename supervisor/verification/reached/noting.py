@@ -1,7 +1,7 @@
-"""A judge that also notes what the tests reach of which it verifies that they are well.
+"""A judge that also notes what the test of each verified claim reaches.
 
-It is asked of batches that select what has changed, or will be. The test is run once more, alone and watched; no
-verdict depends on that run.
+It does so for batches that select what has changed. The test runs once more, alone and watched; no verdict depends on
+that run.
 """
 
 import gzip
@@ -34,7 +34,7 @@ from supervisor.verification.trials.runs import Instruments, Run
 log = structlog.get_logger()
 
 FILE = "reached.json.gz"
-#: a run that is watched may take so many times as long
+#: a watched run may take so many times as long
 SLOWER = 3.0
 MOST_RUNS = 3
 
@@ -84,7 +84,7 @@ class NotingJudge:
 
 
 async def _run_watched(trial: Place, test: str, times: float) -> tuple[Run, Traced]:
-    """Once more where signals came between the test and who notes its files."""
+    """Runs the test again, `MOST_RUNS` times in all, if signals interrupted the tracing of its files."""
     instruments = Instruments(plugins=telling(), traces=True)
     run = await trial.run(test, times=times, instruments=instruments)
     for _ in range(MOST_RUNS - 1):
@@ -95,7 +95,7 @@ async def _run_watched(trial: Place, test: str, times: float) -> tuple[Run, Trac
 
 
 def keep(layout: Layout, key: AttemptKey, reached: Reached) -> None:
-    """With the rest of its attempt, for as long as that is kept."""
+    """Stored with the rest of its attempt, and kept as long as that."""
     file = layout.attempt(key) / FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_suffix(".new")
@@ -104,7 +104,7 @@ def keep(layout: Layout, key: AttemptKey, reached: Reached) -> None:
 
 
 def kept(layout: Layout, key: AttemptKey) -> Reached | None:
-    """None: nothing is kept, or nothing that can be read."""
+    """None: nothing is kept, or it can't be read."""
     with suppress(OSError, EOFError, gzip.BadGzipFile, msgspec.MsgspecError):
         return msgspec.json.decode(gzip.decompress((layout.attempt(key) / FILE).read_bytes()), type=Reached)
     return None

@@ -1,11 +1,10 @@
-"""What one run of one test reached: from the notes of its probes, the files that the kernel has told, and the commit
-that it ran at. Blocking.
+"""What one run of one test reached, by its probes' notes, the kernel's trace of files, and the commit. Blocking.
 
-Probes know which functions of Python's code were executed. Where all files are known that were opened, by programs in
-any language, these are what counts for all else; without them, a program that is not Python makes it unknown.
+Probes know which functions of Python code were executed. For all else the opened files count, by programs in any
+language, if all of them are known; otherwise a program that is not Python makes what the test reached unknown.
 
-The test shares its process with what notes, so a liar may hide what it reaches; then its own next job is skipped once
-too often, and the audit of the selector finds it.
+The test shares its process with the probes, so a cheating test may hide what it reaches; then its own next job is
+skipped once too often, and the selector's audit finds it.
 """
 
 from collections import defaultdict
@@ -29,7 +28,7 @@ MOST_IMPORTS = 20_000
 class _Notes:
     lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     files: set[str] = field(default_factory=set)
-    #: and what may be such, among the words of a command
+    #: files named by the words of a command, which may be programs
     programs: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
     imports: set[str] = field(default_factory=set)
@@ -40,7 +39,7 @@ class _Notes:
 
     @property
     def unwatched(self) -> str:
-        """Why the notes of probes alone are not all."""
+        """Why the notes of probes alone are incomplete."""
         return self.opaque or ("a program that it starts was not watched" if self.watched < 0 else "")
 
     def take(self, note: list[object], *, is_begun: bool) -> None:
@@ -64,7 +63,7 @@ class _Notes:
 
 
 def traced(folder: Path, test: str, commit: Commit, files: Traced = NOTHING) -> Reached:
-    """`folder` has the notes of a run of this test alone; `files` are those that it opened, as the kernel told."""
+    """`folder` has the notes of a run of this test alone; `files` are those that it opened, by the kernel's trace."""
     found, is_begun = _Notes(), False
     for note in notes(folder / "seen"):
         is_begun = is_begun or (note[:1] == ["test"] and note[1:] != [""])
@@ -104,7 +103,7 @@ def _is_kept(folder: str, commit: Commit) -> bool:
 
 
 def _cited(test: str, commit: Commit) -> dict[str, tuple[str, ...]]:
-    """The blocks that it cites, by the tutorials that have them."""
+    """The blocks that it cites, by tutorial."""
     source = commit.read(file_of(test))
     try:
         tests = read_tests((source or b"").decode(), file_of(test))

@@ -1,7 +1,7 @@
-"""What a verifier is asked and what it answers. Pure.
+"""Encodes questions to a verifier, and decodes and checks its answers. Pure.
 
-The answer comes from a host that is trusted with nothing: it is bounded before it is unpacked and after, only known
-fields are read, and it must repeat the question's nonce and name the tree that was asked for.
+The answer comes from an untrusted host: its size is bounded before it is unpacked and after, only known fields are
+read, and it must repeat the question's nonce and name the tree that was asked for.
 """
 
 import base64
@@ -17,10 +17,10 @@ from supervisor.errors import DeviceFailed
 from supervisor.verification.trials.reports import MAX_CASES, Heard, Record
 from supervisor.verification.trials.running import MAX_TAIL
 
-#: one line of the shell; the kernel takes no argument of more than 128 KB
+#: one line for the shell; the kernel takes no argument of more than 128 KB
 PIECE = 64 * 2**10
 MAX_QUESTION = 16 * 2**20
-#: as it arrives, and unpacked
+#: the largest answer as it arrives, and unpacked
 MAX_ANSWER, MAX_UNPACKED = 12 * 2**20, 96 * 2**20
 MOST_RECORDS = 8 * MAX_CASES
 
@@ -30,7 +30,7 @@ class Disbelieved(DeviceFailed):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What its reporter said, as it was heard there."""
+    """What the reporter of a run sent, as the verifier received it."""
 
     records: list[str] = []
     is_connected: bool = False
@@ -39,7 +39,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """How a program there ended."""
+    """How a program on the verifier's host ended."""
 
     code: int | None = None
     tail: str = ""
@@ -72,13 +72,13 @@ class Hello(msgspec.Struct, frozen=True):
     #: where its trials are
     root: str
     env: dict[str, str]
-    #: why walls can't be built there, and by what processes are ended without them
+    #: why walls can't be built there, and how processes are ended without them
     lacks: str
     means: str
 
 
 def asked(question: Mapping[str, Any]) -> Iterator[str]:
-    """In pieces that a shell takes."""
+    """The question, in pieces that a shell takes."""
     text = base64.b64encode(zlib.compress(json.dumps(question).encode(errors="surrogateescape"), 6)).decode()
     for start in range(0, len(text), PIECE):
         yield text[start : start + PIECE]
@@ -103,7 +103,7 @@ def answered[T: (Answer, Hello)](printed: str, kind: type[T], nonce: str) -> T:
 
 
 def checked(answer: Answer, tree: str, runs: int) -> Answer:
-    """Whether it is about the tree that was asked for, and has all runs."""
+    """The answer, if it is about the tree that was asked for, and has all runs. Raises Disbelieved."""
     if answer.trouble:
         raise Disbelieved(f"it could not do it: {answer.trouble[:300]}")
     if answer.is_missing or answer.unready is not None:
@@ -116,7 +116,7 @@ def checked(answer: Answer, tree: str, runs: int) -> Answer:
 
 
 def heard(said: Said, nonce: str) -> Heard:
-    """As if it had been heard here."""
+    """What was received there, as if it had been received here."""
     found = Heard(is_connected=said.is_connected, is_forged=said.is_forged, is_too_much=said.is_too_much)
     decoder = msgspec.json.Decoder(Record)
     for line in said.records[:MOST_RECORDS]:
@@ -137,7 +137,7 @@ def tail(done: Done) -> str:
 
 
 def unpacked(data: str, most: int) -> bytes:
-    """A file's content; nothing where it is none."""
+    """A file's content; empty if it can't be decoded."""
     try:
         return base64.b64decode(data, validate=True)[:most]
     except (binascii.Error, ValueError):

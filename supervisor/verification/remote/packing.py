@@ -1,4 +1,4 @@
-"""The verifier's program in one file: the keeper, the walls and what lays out a checkout are the daemon's own."""
+"""Packs the verifier's program into one file: its keeper, its walls and its checkout layout are the daemon's own."""
 
 import io
 import zipfile

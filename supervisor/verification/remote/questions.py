@@ -1,4 +1,4 @@
-"""What a verifier is asked about one trial: how the checkout is made ready, and each run, with paths of its host."""
+"""The questions to a verifier about one trial: how to prepare the checkout, and each run, with paths of its host."""
 
 import base64
 import secrets
@@ -29,17 +29,17 @@ from supervisor.verification.trials.preparing import Base
 from supervisor.verification.trials.runs import Instruments
 from supervisor.verification.walls.sandbox import limits_of, named
 
-#: of a claim's commits; larger ones would take minutes to be sent
+#: of a claim's commits; a larger pack would take minutes to send
 MAX_PACK = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is tried: the same on every host."""
+    """What is under trial: the same on every host."""
 
     sha: str
     tree: str
-    #: files that are otherwise than in the commit, and the base's byte code
+    #: files that differ from the commit, and the base's byte code
     laid: Mapping[str, bytes | None]
     bytecode: Mapping[str, str]
 
@@ -59,7 +59,7 @@ class Wanted:
     command: str
     limit: float
     instruments: Instruments
-    #: where its reporter is heard, and the word by which it is known
+    #: the name of its reporter's socket, and the nonce by which the reporter is known
     spoken: Spoken
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
 
@@ -79,7 +79,7 @@ class Questions:
     pool: str
     subject: Subject
     bare: Path
-    #: what the trial is called there
+    #: the trial's name on the verifier's host
     id: str = field(default_factory=lambda: secrets.token_hex(6))
     _home: str = field(default_factory=lambda: secrets.token_hex(4))
     _agent: str = field(default_factory=lambda: f"agent-{secrets.token_hex(16)}")
@@ -88,7 +88,7 @@ class Questions:
         return Places(Path(verifier.hello.root) / self.id / self._home, self._agent, Path())
 
     async def preparation(self, verifier: Verifier) -> dict[str, Any]:
-        """All that it takes to make the checkout ready. Raises Unready, GitFailed."""
+        """Everything that is needed to prepare the checkout. Raises Unready, GitFailed."""
         places = self.places(verifier)
         return {
             "sha": self.subject.sha,
@@ -137,7 +137,7 @@ class Questions:
         }
 
     def _environment(self, verifier: Verifier, nodes: tuple[str, ...], spoken: Spoken) -> tuple[dict[str, str], str]:
-        """And the short path of its TMPDIR."""
+        """The environment, and the short path of its TMPDIR."""
         temporary = f"/tmp/{secrets.token_hex(5)}"
         places = replace(self.places(verifier), temporary=Path(temporary))
         host = Host(verifier.hello.env, verifier.address.provider)

@@ -1,7 +1,7 @@
-"""Trials on another host: each run of a claim is a question to a verifier there, and its answer is a run like any.
+"""Trials on another host: each run of a claim is a question to a verifier there, and its answer becomes a `Run`.
 
-A verifier that vanishes, hangs or lies costs a new one and the same question again; after `MOST_TRIES` of them the
-claim is not verified, with the reason. While the whole provider is out of reach nothing is counted: the claim waits.
+If a verifier vanishes, hangs or lies, a new one gets the same question; after `MOST_TRIES` of them the claim is not
+verified, with the reason. While the whole provider is out of reach, no tries are counted: the claim waits.
 """
 
 import secrets
@@ -32,9 +32,9 @@ from supervisor.verification.trials.tidying import HEAD
 from supervisor.verification.walls.sandbox import ended_for, missed
 
 MOST_TRIES = 3
-#: what a host may take besides: objects, a checkout, copies
+#: how long a host may take for other work: objects, a checkout, copies
 BESIDES_SECONDS = 120.0
-#: what probes have noted comes home; one byte more than is read shows that there was more
+#: the notes of probes are fetched; one byte more than is read shows that there was more
 NOTES = dict.fromkeys(("seen", "asked", UNTOLD), MAX_BYTES + 1)
 
 log = structlog.get_logger(__name__)
@@ -44,12 +44,12 @@ log = structlog.get_logger(__name__)
 class RemoteTrial:
     questions: Questions
     verifiers: Verifiers
-    #: here, for what runs bring home
+    #: on this machine, for the notes that runs bring back
     folder: Path
     runs: list[Run] = field(default_factory=list)
     saved: int = 0
     setup_seconds: float = 0.0
-    #: who was asked last, and what was prepared there, as it was at first
+    #: the verifier that was asked last, and the first stamp of what was prepared there
     _verifier: Verifier | None = None
     _stamp: str = ""
     _lock: Lock = field(default_factory=Lock)
@@ -74,7 +74,7 @@ class RemoteTrial:
         return run
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
-        """By one question: its way takes longer than many a test."""
+        """With one question: its round trip takes longer than many tests."""
         return await self._run([Wanted.of(self.batch, (node,), times, PLAIN) for _ in range(count)])
 
     async def _run(self, wanted: Sequence[Wanted]) -> list[Run]:
@@ -94,7 +94,7 @@ class RemoteTrial:
         return unpacked(answer.heads.get(path, ""), HEAD)
 
     async def _answered(self, wanted: Sequence[Wanted], heads: Sequence[str]) -> tuple[Answer, Verifier]:
-        """Raises Unready where its setup fails, DeviceFailed where nobody can be believed."""
+        """Raises Unready if its setup fails, DeviceFailed if no verifier gives an answer that can be believed."""
         trouble, tries = "", 0
         while tries < MOST_TRIES:
             try:
@@ -171,7 +171,7 @@ def _unbuilt(done: Done) -> str:
 
 
 class RemoteTrials:
-    """As `Trials`, in a pool."""
+    """Like `Trials`, in a pool."""
 
     def __init__(self, store: GitStore, state_dir: Path, verifiers: Verifiers, pool: str) -> None:
         self._store, self._folder = store, state_dir.absolute() / "hosts"
@@ -181,7 +181,7 @@ class RemoteTrials:
     async def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
     ) -> AsyncIterator[RemoteTrial]:
-        """Raises Unready, DeviceFailed; what it takes to make it ready is found out by its first run."""
+        """Raises Unready, DeviceFailed. Only its first question shows whether it can be made ready."""
         bare = self._store.bare(Path(batch.repo))
         subject = await in_thread(subject_of, batch, bare, sha, replaced or {})
         folder = self._folder / secrets.token_hex(6)

@@ -1,12 +1,13 @@
 """Verifying agents: made by mngr in a remote pool, asked, and put away again.
 
-One for each batch in each pool, with a name and an id of its own and the label of this installation; no agent slot.
-It sleeps; each question is one `mngr exec`. It is kept while it is asked, and goes when nobody has asked for a while.
-One that vanished, hung or said something that can't be believed is put away, and the question goes to a new one.
+Each batch has one verifier in each pool, with its own name and id and the label of this installation; it takes no
+agent slot. It sleeps; each question is one `mngr exec`. It is kept while questions come, and put away when none has
+come for a while. One that vanished, hung or gave an answer that can't be believed is put away, and the question goes
+to a new one.
 
-After a crash of the daemon its verifiers are put away by the next one (`daemon/strays`): nothing that they knew is
-needed, because a claim without a verdict is verified again from the start, and each daemon lists every provider
-before it makes one. So at most one round of verifiers is ever left behind.
+After a crash of the daemon, the next daemon puts its verifiers away (`daemon/strays`). Nothing that they knew is
+needed: a claim without a verdict is verified again from the start, and each daemon lists every provider before it
+makes a verifier. So at most one round of verifiers is ever left behind.
 """
 
 import itertools
@@ -41,14 +42,14 @@ from supervisor.verification.remote.exchange import (
 from supervisor.verification.remote.packing import PROGRAM, write_program
 from supervisor.verification.trials.likeness import PASSED_ON_HOSTS
 
-#: nobody has asked it for so long
+#: a verifier that gets no question for this long is put away
 IDLE_SECONDS = 120.0
 TENDING_SECONDS = 5.0
 HELLO_SECONDS = 120.0
-#: it ends by itself, should nobody be there any more to end it
+#: a verifier ends by itself after this long, in case no daemon is left to end it
 LIFE_SECONDS = 86_400
 LONGEST_WAIT_SECONDS = 30.0
-#: why a host is not made or not reached: nobody's fault, and waited for
+#: reasons why a host can't be made or reached that are nobody's fault, and are waited out
 OUTAGES = frozenset({"provider", "rate", "timeout", "killed"})
 
 
@@ -63,9 +64,9 @@ log = structlog.get_logger(__name__)
 class Verifier:
     address: AgentAddress
     hello: Hello
-    #: commits that it has
+    #: the commits that it has
     has: set[str] = field(default_factory=set)
-    #: trials that are over: what is left of them goes with the next question
+    #: trials that are over: what is left of them is deleted with the next question
     done: set[str] = field(default_factory=set)
     users: int = 0
     idle_since: float = 0.0
@@ -81,21 +82,22 @@ class Verifiers:
     ) -> None:
         self._agents, self._store, self._installation = agents, store, installation
         self._folder = state_dir.absolute() / "verifiers"
-        #: of the daemon that they verify for
+        #: the state of the daemon that they verify for
         self.state: Callable[[], State] = lambda: State(installation)
         self._known: dict[tuple[str, str], Verifier] = {}
         self._making: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
         self._turns = itertools.count()
-        #: ids of those that are ours and wanted
+        #: ids of our verifiers that are still wanted
         self.live: set[str] = set()
         self._leaving: dict[str, tuple[AgentAddress, Verifier | None]] = {}
         self._is_hindered = False
-        #: pools that make or reach no verifier now, and why
+        #: pools in which no verifier can be made or reached now, and why
         self.problems: dict[str, str] = {}
 
     @asynccontextmanager
     async def lent(self, batch: Batch, pool: str) -> AsyncIterator[Verifier]:
-        """The one of the batch there; made if there is none. Raises DeviceFailed, also where it is of no use."""
+        """The batch's verifier in the pool; made if there is none. Raises DeviceFailed; if the caller's use of the
+        verifier does, the verifier is given up."""
         key = (batch.id, pool)
         async with self._making[key]:
             verifier = self._known.get(key) or await self._made(batch, self._pool(pool))
@@ -190,9 +192,9 @@ class Verifiers:
         self._leaving[verifier.address.agent_id] = verifier.address, verifier
 
     async def tend(self) -> None:
-        """For as long as the daemon runs."""
+        """Runs as long as the daemon does."""
         while True:
-            # Those that can't be put away now are tried again later, but not all the time.
+            # Those that can't be put away now are tried again later, but less often.
             await sleep(LONGEST_WAIT_SECONDS if self._is_hindered else TENDING_SECONDS)
             for (batch, _), verifier in list(self._known.items()):
                 is_over = batch not in self.state().batches

@@ -126,7 +126,7 @@ def _shape(node: ast.AST) -> str:
 
 
 def _told(node: ast.AST, known: Asked) -> str:
-    """What gives a branch away: it compares all inputs of the test, or one of them and answers its expected value."""
+    """Why a branch is suspicious: it compares all inputs of the test, or one and answers its expected value."""
     if isinstance(node, ast.match_case):
         question: ast.AST = node.pattern
         body: list[ast.AST] = [*node.body]

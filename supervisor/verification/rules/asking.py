@@ -91,7 +91,7 @@ _EQUAL = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contain
 
 
 def _asks_time(node: ast.Compare) -> bool:
-    """Whether what the clock says is compared with a moment that is written there."""
+    """Whether the current time is compared with a moment that is written there."""
     sides = [node.left, *node.comparators]
     fixed = [each for each in sides if literal(each) is not None or (isinstance(each, ast.Call) and _is_fixed(each))]
     return bool(fixed) and any(each not in fixed and _CLOCK.fullmatch(ast.unparse(each)) for each in sides)

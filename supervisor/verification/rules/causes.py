@@ -1,4 +1,4 @@
-"""Whether tests fail for one reason: why one failed, in words that are the same for each that failed for that."""
+"""The cause of a failed test, in words that are the same for all tests that fail for the same reason."""
 
 import re
 
@@ -10,6 +10,6 @@ MOST = 200
 
 
 def cause_of(said: str) -> str:
-    """Two assertions with other numbers are two reasons; of an error, numbers and places say nothing."""
+    """Assertions with different numbers have different causes; in an error, numbers and places do not matter."""
     words = _VARYING.sub("…", _PLACE.sub("", " ".join(said.split())))
     return (words if words.startswith(_ASSERTIONS) else _NUMBER.sub("…", words))[:MOST]

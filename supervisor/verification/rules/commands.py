@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from supervisor.verification.rules.judged import Doubt, FileChange
 
-#: where a command begins, beside a line
+#: where a command begins, besides the start of a line
 _BEGINS = re.compile(r"\|\||&&|[|;&`{}()]|\b(?:then|do|else|if|while|until|exec|eval|sudo|env|time|!)\s")
 _ASSIGNED = re.compile(r"^(?:\w+=\S*\s+)+")
 _WORD = re.compile(r"[\w./$~+-]+")
-#: what no program is started for
+#: words that start no program
 _SPOKEN = re.compile(
     r"fi|done|esac|case|for|in|then|do|else|elif|if|while|set|cd|echo|export|printf|true|false|exit|return|local"
     r"|function|shift|test|[^A-Za-z$]*"

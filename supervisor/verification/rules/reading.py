@@ -1,4 +1,4 @@
-"""What a reader of a change does not see: a text that is too large, or that Python reads otherwise than people do."""
+"""What a reader of a change does not see: a text that is too large, or that Python reads differently than people."""
 
 import ast
 import codecs
@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from supervisor.verification.rules.judged import EXECUTABLE, Breach, Doubt, FileChange
 from supervisor.verification.rules.places import is_program
 
-#: in place of a text that nobody judges
+#: stands in place of a text that is not judged
 TOO_LARGE = "(too large to be judged"
 
 #: as in PEP 263: it counts in the first two lines only
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-#: in these, whoever reads the file as UTF-8 may misread a letter, but no code
+#: a reader who takes these for UTF-8 may misread a letter, but no code
 _PLAIN = ("utf-8", "utf-8-sig", "ascii", "iso8859", "cp125")
 #: they join or vary the letters around them, and begin a file
 _HARMLESS = "\u200c\u200d\ufeff"
-#: letters that look like nothing
+#: letters that are invisible
 _EMPTY = "\u034f\u115f\u1160\u3164\uffa0"
-#: scripts whose letters are taken for each other
+#: scripts whose letters are easily confused
 _ALIKE = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 
 
@@ -44,7 +44,7 @@ def _coding(text: str) -> str:
 
 
 def unseen(change: FileChange) -> Iterator[Doubt]:
-    """Cases: it is not read at all; what stands there is not what is shown; a name is not what it looks like."""
+    """Cases: the text is not read at all; it is shown differently than it is; a name is not what it looks like."""
     before, after = change.before or "", change.after or ""
     if after.startswith(TOO_LARGE):
         yield Doubt(f"{change.path} is too large to be judged")
@@ -60,7 +60,7 @@ def unseen(change: FileChange) -> Iterator[Doubt]:
 
 
 def _hidden(text: str) -> Iterator[str]:
-    """Controls, and what orders or hides text; not what joins the letters of some languages, or ends a line."""
+    """Control characters, and those that reorder or hide text; not those that join letters or end a line."""
     for each in re.findall(r"[^\t\n\x0c\x20-\x7e]", text.replace("\r\n", "\n")):
         is_odd = unicodedata.category(each) in ("Cc", "Cf", "Co", "Zl", "Zp") or each in _EMPTY
         if is_odd and each not in _HARMLESS and each != "\0":

@@ -1,1 +1,1 @@
-"""Runs a setup once for what it is made of, and lays what it left into later checkouts."""
+"""Runs a setup once for the same inputs, and lays what it left into later checkouts."""

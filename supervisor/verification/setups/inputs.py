@@ -1,4 +1,4 @@
-"""What decides what a setup leaves: its command, its environment, the tool chain, and files of the checkout."""
+"""The inputs that decide what a setup leaves: its command, its environment, the tool chain, and checkout files."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from supervisor.launch.orders import CREDENTIAL
 from supervisor.model.batch import Batch
 from supervisor.verification.trials.running import PASSED_ON
 
-#: Files by which installers decide what to install; a name without a slash is a name at any depth.
+#: Files from which installers decide what to install; a name without a slash matches at any depth.
 LOCKS = (
     *("uv.lock", "uv.toml", "poetry.lock", "poetry.toml", "pdm.lock", "pylock*.toml", "Pipfile", "Pipfile.lock"),
     *("requirements*.txt", "requirements*.in", "constraints*.txt", "pyproject.toml", "setup.py", "setup.cfg"),
@@ -30,7 +30,7 @@ _LARGEST = 64 * 2**20
 
 
 def surroundings(batch: Batch) -> str:
-    """Of all that is no file of the checkout, a hash; "": the profile has its setup run each time. Blocking."""
+    """A hash of all inputs that are not in the checkout; "": the setup, if any, runs each time. Blocking."""
     profile = batch.profile
     if not profile.setup or profile.setup_inputs == ():
         return ""
@@ -42,7 +42,7 @@ def surroundings(batch: Batch) -> str:
 
 
 def _tools(setup: str, pytest: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """The programs that it names, as they are now."""
+    """The programs that the setup names, as they are now."""
     try:
         words = shlex.split(setup)
     except ValueError:
@@ -54,7 +54,7 @@ def _tools(setup: str, pytest: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def files_of(checkout: Path, patterns: Sequence[str]) -> str:
-    """Of the files that decide, and of all links, a hash. Blocking."""
+    """A hash of the files that decide, and of all links. Blocking."""
     whole = hashlib.sha256()
     for path in sorted(_deciding(checkout, patterns)):
         whole.update(f"{path}\0{state_of(checkout / path)}\n".encode(errors="surrogateescape"))
@@ -76,7 +76,7 @@ def _matches(path: str, patterns: Sequence[str]) -> bool:
 
 
 def state_of(path: Path) -> str:
-    """Of a file's content and whether it can be executed; of a folder's names; of where a link leads."""
+    """The state of a file (content, and whether it can be executed), of a folder (names) or of a link (target)."""
     try:
         if path.is_symlink():
             return f"link {path.readlink()}"

@@ -1,11 +1,11 @@
 """What setups left, and where.
 
-    caches/setups/<surroundings>/<site>/<files>/left       what a setup left, as it lay in its home
+    caches/setups/<surroundings>/<site>/<files>/left       what a setup left, as it was in its home
                                                /made.z     what it depends on: `Made`
 
-What a setup left knows its own path: the programs of an environment begin with it, editable installs lead to it. So
-it is laid into a checkout of the same path only. A trial takes a site that was used before, if it is free: whoever
-makes its folder has it. A second one at the same time is elsewhere, and its setup runs.
+What a setup left contains its own path: the programs of an environment begin with it, editable installs point to it.
+So it is laid only into a checkout with the same path. A trial takes a site that was used before, if it is free: the
+trial that creates the site's folder owns it. A second trial at the same time gets another site, and its setup runs.
 """
 
 import os
@@ -23,14 +23,14 @@ DAY = 86_400.0
 #: installers may find something newer by then
 MOST_DAYS = 7.0
 MOST_BYTES = 8 * 2**30
-#: what has no `made.z` by then was cut off
+#: an entry that has no `made.z` after this long was cut off
 _CUT_OFF_SECONDS = 3600.0
 LEFT, MADE = "left", "made.z"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The names of the folders that a trial is in: drawn at random, once."""
+    """The names of a trial's folders: drawn at random, once."""
 
     folder: str
     home: str
@@ -48,9 +48,9 @@ class Site:
 class Made:
     at: float
     size: int
-    #: what the setup opened of the checkout, as it was then
+    #: the files and folders of the checkout that the setup opened, with their state at that time
     opened: Mapping[str, str] = field(default_factory=dict)
-    #: the only commit that it stands for; "": any with the same files
+    #: the only commit for which it is valid; "": any with the same files
     commit: str = ""
 
     def stands_for(self, checkout: Path, commit: str) -> bool:
@@ -65,7 +65,7 @@ def kept_at(state_dir: Path, surroundings: str, site: Site) -> Path | None:
 
 
 def free_site(state_dir: Path, surroundings: str) -> Site:
-    """One that such a setup was kept of, if nobody is there; else a new one. Its folder is made. It takes no time."""
+    """A free site with a kept setup of this kind, else a new one. Creates its folder. It takes no time."""
     known = list((folder_of(state_dir) / surroundings).glob("*_*_*")) if surroundings else []
     for place in sorted(known, key=_last_used, reverse=True):
         site = Site(*place.name.split("_", 2))
@@ -107,8 +107,8 @@ def _all(state_dir: Path) -> Iterator[Kept]:
 
 
 def prune(state_dir: Path, days: float = MOST_DAYS, most: int = MOST_BYTES) -> None:
-    """What is too old, and what was not used for longest where there is too much. What lies in a site that somebody
-    is in stays. Blocking."""
+    """Deletes what is too old, and, if there is too much, what was least recently used. Entries of a site that is in
+    use stay. Blocking."""
     now, size = time.time(), 0
     for each in sorted(stock(state_dir), key=lambda each: -each.used):
         is_cut_off = each.made is None and now - each.used > _CUT_OFF_SECONDS

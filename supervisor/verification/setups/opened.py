@@ -1,7 +1,7 @@
-"""Which files of a checkout a setup opens, as the kernel tells it (inotify), by whatever program it does.
+"""Watches which files of a checkout a setup opens, with any program, as the kernel reports it (inotify).
 
-What was there when it began is watched. A file is told when it is opened or executed, a folder when it is listed.
-That something was only asked for its size or its name is not told.
+Everything that exists when the setup starts is watched. The kernel reports a file when it is opened or executed, and
+a folder when it is listed; a query for only a size or a name is not reported.
 """
 
 import ctypes
@@ -27,11 +27,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(slots=True)
 class Opened:
-    #: relative to the checkout, "." for itself
+    #: relative to the checkout; "." is the checkout itself
     paths: set[str] = field(default_factory=set)
-    #: the repository's own files were read, which have every other file in them
+    #: files of the repository itself were read, which contain every other file
     has_history: bool = False
-    #: the kernel could not tell all of it
+    #: the kernel could not report everything
     is_partial: bool = False
 
     def take(self, data: bytes, folders: dict[int, str]) -> None:
@@ -50,11 +50,11 @@ class Opened:
 
 @asynccontextmanager
 async def opening(checkout: Path) -> AsyncIterator[Opened]:
-    """What is opened there, known once it is left."""
+    """What is opened there during the block; complete at its end."""
     opened = Opened()
     try:
         number, folders = await in_thread(_watched, checkout)
-    except OSError:  # there are no more watches
+    except OSError:  # no more watches are available
         opened.is_partial = True
         yield opened
         return
@@ -80,7 +80,7 @@ def _read(number: int, folders: dict[int, str], opened: Opened) -> None:
 
 
 def _watched(checkout: Path) -> tuple[int, dict[int, str]]:
-    """The kernel's queue, and the folder of each watch. They are looked up first: to look is to open."""
+    """The kernel's queue, and the folder of each watch. Folders are listed first, because listing opens them."""
     found = []
     for folder, below, _ in os.walk(checkout):
         found.append(os.path.relpath(folder, checkout))

@@ -1,13 +1,13 @@
-"""One setup of one checkout: what was kept is laid there, or it is run, and kept if others may have it.
+"""One setup of one checkout: lays a kept result there, or runs the setup, and keeps what others may use.
 
-Theory of operation. What was kept of one checkout stands for another one where the files that decide are the same
-(`inputs`), and so is all that the setup was seen to open (`opened`). A copy of a package in an environment, a
-compiled program, a generated module: each was made by opening its sources, and stands for no others. A profile that
-says by `setup_inputs` which files decide is believed.
+Theory of operation. A result kept from one checkout is valid for another if the files that decide are the same
+(`inputs`), and so is everything that the setup was seen to open (`opened`). A copy of a package in an environment, a
+compiled program, a generated module: each was made by opening its sources, and is valid for no others. If a profile
+names the files that decide with `setup_inputs`, it is believed.
 
-Only what a setup left on a base is kept, and only if it was run inside of walls: what an agent's tree left could
-change what others are tried with, and walls are what keeps a trial from writing here. A setup that changes what was
-in the checkout, or leaves nothing there and at home, is run each time.
+Only what a setup left on a base is kept, and only if it ran inside walls: what an agent's tree left could change what
+others are tested with, and only walls keep a trial from writing here. A setup that changes what was in the checkout,
+or leaves nothing there and in HOME, runs each time.
 """
 
 import os
@@ -31,7 +31,7 @@ from supervisor.verification.setups.opened import GIT, Opened, opening
 
 log = structlog.get_logger()
 
-#: what is in more places is not worth its copying
+#: a result in more places than this is not worth copying
 MOST_ROOTS = 1000
 CACHE = ".cache"
 _COMPILED = ("__pycache__", ".pyc", ".pyo")
@@ -39,16 +39,16 @@ _COMPILED = ("__pycache__", ".pyc", ".pyo")
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    #: where what was left at that place is kept
+    #: where the results for this site are kept
     kept: Path
     home: Path
     checkout: Path
     commit: str
-    #: by the profile; None: lock files, and whatever is opened
+    #: from the profile; None: lock files, and whatever is opened
     inputs: tuple[str, ...] | None
 
     async def is_laid(self) -> bool:
-        """Whether what was kept stands for this setup, and lies there now. Raises GitFailed."""
+        """Whether a kept result is valid for this setup, and is laid there now. Raises GitFailed."""
         place = await in_thread(self._place)
         made = await in_thread(packed.read, place / MADE, Made)
         if made is None or time.time() - made.at > MOST_DAYS * DAY:
@@ -65,7 +65,7 @@ class Preparation:
         return True
 
     async def run(self, set_up: Callable[[], Awaitable[None]]) -> None:
-        """And keep what it left."""
+        """Runs the setup, and keeps what it left."""
         place, before = await in_thread(self._place), await in_thread(lambda: dict(_found(self.home, self.checkout)))
         folders = await in_thread(lambda: {each: state_of(self.checkout / each) for each in self._folders(before)})
         async with opening(self.checkout) as opened:
@@ -98,7 +98,7 @@ class Preparation:
             await discard(partial)
 
     def _opened(self, opened: Opened, before: dict[str, object], folders: dict[str, str]) -> dict[str, str]:
-        """Of what was there before: what it was."""
+        """The earlier state of what was opened and was there before."""
         inside = self.checkout.relative_to(self.home)
         files = {each for each in opened.paths if str(inside / each) in before and each not in folders}
         found = {each: state_of(self.checkout / each) for each in files}
@@ -112,7 +112,7 @@ class Preparation:
                 yield str(Path(path).relative_to(inside))
 
     def _left(self, before: dict[str, object]) -> list[str] | None:
-        """What it made, as paths in the home that have all the rest in them; None: it changed something else."""
+        """The topmost paths in the home that it made; None: it changed something else, or made too many."""
         after = dict(_found(self.home, self.checkout))
         if any(after.get(path, False) != state for path, state in before.items()):
             return None
@@ -128,7 +128,7 @@ class Preparation:
 
 
 def _found(home: Path, checkout: Path) -> Iterator[tuple[str, object]]:
-    """Each file and each folder (None), but for caches and the repository itself."""
+    """The state of each file, and None for each folder, except caches and the repository itself."""
     for place, folders, files in os.walk(home):
         inside = Path(place)
         skipped = {GIT} if inside == checkout else {CACHE} if inside == home else set[str]()

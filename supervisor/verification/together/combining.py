@@ -1,8 +1,8 @@
-"""Which experiments on several claims go into one run, and what that run finds in its checkout.
+"""Packs experiments on several claims into few runs, and decides what each run finds in its checkout.
 
-Experiments go together if no test reaches the lines that another one's experiment changes. Where they meet, the file
-becomes a switch: each test finds there what its own experiment put (`evidence/switching.py`). That is done only with
-code that tests start as a program: what one test imports into pytest itself, the next one would find there.
+Experiments share a run if no test reaches the lines that another test's experiment changes. Where they do meet, the
+file becomes a switch: each test finds the content of its own experiment (`evidence/switching.py`). Only code that
+tests start as a program can be switched: what one test imports into pytest itself stays imported for the next one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -23,14 +23,14 @@ from supervisor.verification.trials.runs import Instruments, Run
 
 @dataclass(slots=True)
 class Standing:
-    """What is known of a claim's test in the tree that it shares with others."""
+    """What is known about a claim's test in the tree that it shares with other claims."""
 
     reached: Reached
     #: what belongs to all tests
     common: Reached
-    #: files of the composed tree, as they are there
+    #: reads files of the composed tree
     now: Callable[[Iterable[str]], Contents]
-    #: what the test reached as it was, once that is known
+    #: what the old version of the test reached, once that is known
     reached_before: Reached | None = None
 
 
@@ -41,7 +41,7 @@ class Asked:
     times: float
     instruments: Instruments
     is_alone: bool = False
-    #: and whether it was a run of others, too
+    #: the run, and whether it is charged to another claim
     answer: Promise[tuple[Run, bool]] = field(default_factory=Promise)
     touched: Mapping[str, Touch] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Asked:
         return self.instruments.contents or {}
 
     def meets(self, other: "Asked") -> set[str] | None:
-        """The files by which one of them can notice the other's experiment; None: they can share no run at all."""
+        """The files through which either test can notice the other's experiment; None: they can't share a run."""
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
         is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere
@@ -67,7 +67,7 @@ class Asked:
         return {path for path, each in differing.items() if notices(self._reached, {path: each})}
 
     def can_switch(self, path: str) -> bool:
-        """Whether the file may be another one for each test of a run that this is part of."""
+        """Whether the file may differ from test to test in a run that includes this experiment."""
         reached, common = self._reached, self.standing.common
         if self._is_of_files or reached.is_opaque or self.instruments.plugins or not path.endswith(".py"):
             return False
@@ -75,7 +75,7 @@ class Asked:
 
     @property
     def _reached(self) -> Reached:
-        """The test as it was may reach something else, and nobody has watched one that is new."""
+        """What it reaches, opaque unless it was watched: an old version or a new test may reach something else."""
         standing = self.standing
         if any(file_of(node) not in standing.reached.lines for node in self.nodes):
             return replace(standing.reached, is_opaque=True)
@@ -86,7 +86,7 @@ class Asked:
 
     @property
     def is_otherwise(self) -> bool:
-        """Whether its test is not the one that was watched."""
+        """Whether it runs another version of the test than the one that was watched."""
         return bool({file_of(node) for node in self.nodes} & self.contents.keys())
 
     @property
@@ -95,15 +95,15 @@ class Asked:
 
 
 class Together:
-    """What is asked that one run can answer."""
+    """Experiments that one run can answer."""
 
     def __init__(self, asked: Asked, never: Set[str]) -> None:
         self.asked = [asked]
-        #: what it finds in place of the tree's files
+        #: what the run finds in place of the tree's files
         self._files: dict[str, Content | None] = dict(asked.contents)
-        #: what each test finds otherwise
+        #: files that differ from test to test
         self._switched: dict[str, Switch] = {}
-        #: files that can be no switch
+        #: files that can't be switches
         self._never = never
 
     def takes(self, asked: Asked) -> bool:
@@ -128,7 +128,7 @@ class Together:
         return True
 
     def _meetings(self, asked: Asked) -> set[str] | None:
-        """The files that have to be switches; None: they can't share a run."""
+        """The files that have to be switches; None: it can't share this run."""
         found = set(self._switched)
         for other in self.asked:
             if (met := asked.meets(other)) is None:
@@ -137,7 +137,7 @@ class Together:
         return found
 
     def _switches(self, asked: Asked, paths: Collection[str]) -> dict[str, Switch] | None:
-        """None: one of them can be no switch."""
+        """None: one of the files can't be a switch."""
         everybody = [*self.asked, asked]
         if self._never & set(paths) or not all(each.can_switch(path) for each in everybody for path in paths):
             return None
@@ -171,7 +171,7 @@ class Together:
 
 
 def combined(asked: Sequence[Asked], never: Set[str]) -> list[Together]:
-    """As few runs as a simple look finds; `never`: files that can be no switch. Blocking."""
+    """Each experiment joins the first run that takes it; `never`: files that can't be switches. Blocking."""
     runs: list[Together] = []
     for each in asked:
         each.touched = _touched(each)

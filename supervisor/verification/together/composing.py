@@ -1,7 +1,7 @@
-"""One tree of the work of several claims, made without a checkout. Blocking.
+"""Merges the work of several claims into one tree, without a checkout. Blocking.
 
-Each claim's changes are merged into those before it. Where they conflict, the file stays as it is: that claim is
-tried without its own version of the file, which its test must not notice.
+Each claim's changes are merged into those of the claims before it. A file in conflict stays as it is: the claim is
+tried without its own version of that file, and its test must not notice.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _AUTHOR = pygit2.Signature("agent-supervisor", "agent-supervisor@localhost", 0, 
 class Composed:
     #: a commit that no ref names
     sha: str
-    #: by claim, the files of which the tree does not have its version
+    #: by claim, the files that the tree does not have in the claim's version
     left_out: Mapping[int, frozenset[str]]
 
 
@@ -43,7 +43,7 @@ def compose(bare: Path, base: str, heads: Mapping[int, str]) -> Composed:
 
 
 def _left_out(index: pygit2.Index) -> frozenset[str]:
-    """The files in conflict, which are now as they were before this claim."""
+    """Puts the files in conflict back to how they were before this claim, and returns their paths."""
     conflicts = [] if index.conflicts is None else list(index.conflicts)
     paths = set()
     for entries in conflicts:

@@ -1,14 +1,15 @@
-"""Settles several claims by common runs, where these show what runs of each claim's own would show.
+"""Settles several claims by common runs, where these show the same as each claim's own runs would.
 
     compose    one tree of all their work
-    base       their files run once at the base, as far as they have not
-    watch      their files run once in the tree, while it is noted what each test reaches. Whoever reaches lines that
-               another one changes, or is reached so, is put back; the rest is composed anew if it was touched by that
+    base       their files run once at the base, unless they already have
+    watch      their files run once in the tree, while it is noted what each test reaches. Claims are put back until
+               no test reaches lines that another claim changes; if a claim that is left noticed their work, the rest
+               is composed anew
     hear       each claim has its hearing, with a share of the runs
 
-A claim is settled if its hearing verifies it and leaves nothing in doubt. All others are put back: alone, where their
-own runs were red or doubtful; in half as large a group where a run settled nothing for anybody; in a group without
-those whom they meet.
+A claim is settled if its hearing verifies it and leaves nothing in doubt. All others are put back: alone, if their
+own runs failed or left doubts; in a group of half the size, if a run settled no claim; in a group without the claims
+that they meet.
 """
 
 import secrets
@@ -39,9 +40,9 @@ from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.verdicts import failed, verified
 
-#: a tree is composed anew so often at most
+#: at most so many trees are composed
 MOST_TREES = 3
-#: one claim of so many is run alone as well, by chance: whoever can tell that it is tried with others is found out
+#: one claim in so many, drawn at random, also runs alone: this exposes work that detects a common run
 AUDITED = 8
 MASKED = "its test failed at the base, and beside the work of others it passes without its own"
 MEETS = "its test and the work of others meet"
@@ -59,7 +60,7 @@ class CommonRuns:
         *,
         tell: Tell | None = None,
     ) -> None:
-        # In one order and in the other: a test that needs what another one leaves fails once.
+        # Once in each order: a test that needs what another test leaves behind fails in one of them.
         runs = max(2, batch.profile.verify_runs)
         self._batch = replace(batch, profile=replace(batch.profile, verify_runs=runs))
         self._bare = bare
@@ -124,7 +125,7 @@ class CommonRuns:
 
     async def _hear(self, claim: Claimed, tree: Tree, rounds: Rounds) -> None:
         share = Share(rounds, Standing(tree.reached(claim.job.number), tree.common, tree.now))
-        # What it asks of its commit is asked of the tree that it stands in.
+        # Questions about its commit are answered by the common tree.
         job = replace(claim.job, brought=replace(claim.job.brought, head=tree.sha))
         hearing = Hearing(
             self._batch, job, claim.work, self._bare, share, self._baselines, is_shared=True, doubted=claim.doubts
@@ -134,7 +135,7 @@ class CommonRuns:
                 said = await _settled(hearing, share, tree.tests)
             finally:
                 await surely(self._keep_log, self._batch, claim.job, share)
-            # From now on it may be verified anew, with a log of its own.
+            # From now on it may be verified again, which writes its log anew.
             self._settle(job.number, said)
         finally:
             await rounds.leave()
@@ -154,7 +155,7 @@ def _of(claims: Sequence[Claimed], numbers: Set[int]) -> list[Claimed]:
 
 
 async def _settled(hearing: Hearing, share: Share, tests: Set[str]) -> Verdict | PutBack:
-    """Among those of other claims a test may fail that is not this one's to answer for."""
+    """If only tests of the claims in the group are broken, another claim may be the cause."""
     try:
         rejection = await hearing.rejection()
     except Unsound as unsettled:
@@ -166,7 +167,7 @@ async def _settled(hearing: Hearing, share: Share, tests: Set[str]) -> Verdict |
         return PutBack(rejection.reason, max(1, len(tests) // 2) if is_others else 1)
     if hearing.findings.doubts:
         return PutBack(f"in doubt: {hearing.findings.doubts[0]}")
-    # Who changes what no test is seen to reach may mend it for others all the same.
+    # Work that no test was seen to reach may still mend the tests of other claims.
     if hearing.findings.fails_without is False and failed(hearing.before, hearing.job.test):
         return PutBack(MASKED)
     if secrets.randbelow(AUDITED) == 0:

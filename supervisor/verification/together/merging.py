@@ -1,4 +1,4 @@
-"""Two changes of one file as one, where they change different lines of it."""
+"""Merges two changes of one file that change different lines of it."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -18,7 +18,7 @@ class _Hunk(NamedTuple):
 
 
 def merged(now: Content | None, one: Content | None, other: Content | None) -> Content | None:
-    """Raises ValueError where they can't be told apart."""
+    """Raises ValueError if the changes can't be kept apart."""
     if one == other:
         return one
     if now is None or one is None or other is None or not now.kind == one.kind == other.kind:

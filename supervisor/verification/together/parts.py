@@ -1,4 +1,4 @@
-"""What one of several claims hears of a common run: its own tests, as if they had run alone."""
+"""One claim's part of a common run: its own tests, as if they had run alone."""
 
 import os
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from supervisor.model.node import cases_of, file_of
 from supervisor.verification.together.reaching import split_notes
 from supervisor.verification.trials.runs import Run
 
-#: who can't be collected keeps nobody else from running
+#: a file that can't be collected does not stop the others from running
 GOING_ON = ("--continue-on-collection-errors",)
 
 
 def unsound(run: Run, nodes: Sequence[str]) -> str:
-    """Why such a run settles nothing; "" if each case of it can be believed as it would be alone."""
+    """Why a common run settles nothing; "" if each of its cases counts as it would in a run of its own."""
     report, session, code = run.report, run.session, run.ended.code
     if run.stopped:
         return run.stopped
@@ -31,14 +31,14 @@ def unsound(run: Run, nodes: Sequence[str]) -> str:
 
 
 def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
-    """A sound run as one of the claims would have seen it. Blocking."""
+    """One claim's part of a sound run, as if it were a run of its own. Blocking."""
     assert run.session is not None
     cases = {name: case for node in nodes for name, case in cases_of(run.cases, node).items()}
     unread = tuple(each for each in run.report.uncollected if file_of(each.partition(": ")[0]) in map(file_of, nodes))
     code = int(bool(unread) or any(case.result == "failed" for case in cases.values()))
     session = replace(run.session, exitstatus=code, conftests=_conftests(run, nodes), args=nodes)
     if not session.inipath:
-        session = replace(session, rootdir="")  # without settings, it depends on what else is run
+        session = replace(session, rootdir="")  # without a settings file, it depends on which tests run
     folder = run.folder / f"own-{os.urandom(4).hex()}"
     split_notes(run.folder / "plugins", nodes, folder / "plugins")
     return replace(
@@ -48,12 +48,12 @@ def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
         asked=nodes,
         seconds=run.seconds / parts,
         folder=folder,
-        missed="",  # nobody knows whose it was
+        missed="",  # it is unknown which claim's it was
     )
 
 
 def _conftests(run: Run, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """Of the folders that these tests are in."""
+    """Those of the folders that these tests are in."""
     assert run.session is not None
     folders = {parent for node in nodes for parent in PurePosixPath(file_of(node)).parents}
     return tuple(each for each in run.session.conftests if PurePosixPath(each).parent in folders)

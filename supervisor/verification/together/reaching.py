@@ -1,4 +1,4 @@
-"""What each test of a common run reached, from the notes that the probes took, and whether a change matters to it.
+"""What each test of a common run reached, by the notes of the probes, and whether a change matters to it.
 
 Notes between two marks belong to the test of the first mark. What is noted before the first test, or while a fixture
 of more than one test is set up, belongs to all of them.
@@ -16,17 +16,17 @@ from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.seen import notes as notes_in
 from supervisor.verification.together.touching import Touch
 
-#: under this name is what belongs to all tests
+#: the name for what belongs to all tests
 ALL = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    #: lines of code by file, also those that only an import executes
+    #: lines of code by file, including those that only an import executes
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: files that were read, and programs of the repository that were started
     files: frozenset[str] = frozenset()
-    #: not all that it did was seen: it started a program that takes no notes, or was itself not seen to run
+    #: its notes are incomplete: it started a program that takes none, or was itself not seen to run
     is_opaque: bool = False
 
     def __or__(self, other: "Reached") -> "Reached":
@@ -45,7 +45,7 @@ class Reached:
 
 
 def _is_test_module(path: str) -> bool:
-    """Nobody but pytest looks for it, and whoever does is seen."""
+    """Only pytest looks for such a file, and any test that does is seen."""
     name = path.rpartition("/")[2]
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
@@ -55,7 +55,7 @@ def notices(reached: Reached, change: Mapping[str, Touch]) -> bool:
 
 
 def reached_by(notes: Mapping[str, Reached], nodes: Iterable[str]) -> Reached:
-    """By these tests, or all tests of these files."""
+    """What these tests reach, or all tests of these files."""
     found = notes.get(ALL, Reached())
     for node in nodes:
         for each in cases_of(notes, node).values():
@@ -64,7 +64,7 @@ def reached_by(notes: Mapping[str, Reached], nodes: Iterable[str]) -> Reached:
 
 
 def read_notes(folder: Path) -> dict[str, Reached]:
-    """By test. Blocking."""
+    """What was reached, by test. Blocking."""
     lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     files: defaultdict[str, set[str]] = defaultdict(set)
     opaque: set[str] = set()
@@ -99,7 +99,7 @@ def read_notes(folder: Path) -> dict[str, Reached]:
 
 
 def split_notes(folder: Path, nodes: Iterable[str], into: Path) -> None:
-    """The notes of these tests alone, for who asks about them alone; none if some are missing. Blocking."""
+    """Copies the notes of these tests into a folder of their own; none if the notes are incomplete. Blocking."""
     wanted, is_wanted = tuple(nodes), True
     into.mkdir(parents=True)
     if not is_whole(folder):

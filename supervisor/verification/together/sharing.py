@@ -1,11 +1,11 @@
-"""Many claims, one trial: what several of them ask at a time is answered by one run.
+"""Many claims share one trial: one run answers what several of them ask at the same time.
 
-Theory of operation. Each claim has a `Share`, which its hearing takes for a trial of its own. Once every hearing that
-goes on waits for a run, it is their turn: what they ask is put into as few runs as may be (`combining`), and each of
-them hears of its own tests alone. Tests run in one order in one turn, and in the other in the next: who needs what
-another test leaves behind fails.
+Theory of operation. Each claim has a `Share`, which its hearing uses like a trial of its own. Once every unfinished
+hearing waits for a run, a turn begins: what they ask is packed into as few runs as possible (`combining`), and each
+hearing gets the results of its own tests only. The order of the tests is reversed from turn to turn: a test that
+needs what another test leaves behind fails in one of them.
 
-A run that says nothing certain about each of its tests, such as one that does not end, is `Unsound` for all of them.
+A run that is not conclusive for each of its tests, such as one that does not end, is `Unsound` for all of them.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 
 
 class Unsound(Exception):
-    """A run of several claims that settles nothing, and how many there were."""
+    """A common run settles nothing; `claims`: how many shared it."""
 
     def __init__(self, why: str, claims: int) -> None:
         super().__init__(why)
@@ -35,13 +35,13 @@ class Unsound(Exception):
 
 @dataclass(slots=True)
 class Share:
-    """The part that one claim has of a trial."""
+    """One claim's share of a trial."""
 
     rounds: "Rounds"
     standing: Standing
     runs: list[Run] = field(default_factory=list)
     setup_seconds: float = 0.0
-    #: the number of these that another claim asked for as well, and is charged for
+    #: how many of these runs are charged to another claim, which asked for them as well
     saved: int = 0
 
     @property
@@ -75,13 +75,13 @@ class Share:
 class Rounds:
     def __init__(self, trial: Place, most_times: float) -> None:
         self.trial = trial
-        #: no common run has longer than so many tests may take
+        #: the time limit of a common run, as a multiple of a test's
         self._most_times = most_times
         self._hearings = 0
         self._asked: list[Asked] = []
         self._turns = 0
         self._is_turning = False
-        #: files that could not tell which test a program belongs to
+        #: files that, as switches, could not tell which test a program belongs to
         self._untold: set[str] = set()
 
     def join(self, hearings: int) -> None:
@@ -98,7 +98,7 @@ class Rounds:
         return await asked.answer.awaited()
 
     async def _turn(self) -> None:
-        """Whoever is the last to ask does what all have asked."""
+        """The last hearing to ask runs what all have asked for."""
         if self._is_turning or not self._asked or len(self._asked) < self._hearings:
             return
         self._is_turning = True
@@ -125,7 +125,7 @@ class Rounds:
                 left += together.asked[len(answers) :]
 
     async def _run(self, together: Together) -> list[tuple[Run, bool]]:
-        """What each of them hears; nothing if they have to be put into runs anew."""
+        """The answer to each experiment; none if they have to be packed into runs anew."""
         asked = together.asked
         nodes = list(dict.fromkeys(node for each in self._ordered(asked) for node in each.nodes))
         times = sum(each.times for each in asked)
@@ -134,7 +134,7 @@ class Rounds:
         if len(asked) == 1:
             return [(await in_thread(_watched, asked[0], run), False)]
         if met := await in_thread(untold, run.folder / PROBES):
-            # Whoever noted something else is not believed to have noted all.
+            # Notes that name none of the switches are not trusted: then each switch counts as noted.
             self._untold |= (met & together.switched) or together.switched
             return []
         if why := unsound(run, nodes) or (run.report.uncollected and run.why_not):
@@ -157,7 +157,7 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
 
 
 def _watched(asked: Asked, run: Run) -> Run:
-    """Of the test as it was it is known from then on what it reaches. Blocking."""
+    """Remembers what the old version of the test reaches, if the run watched it. Blocking."""
     if asked.is_otherwise and is_watched(asked.instruments.plugins):
         folder, before = run.folder / PROBES, asked.standing.reached_before or Reached()
         notes = read_notes(folder).values() if is_whole(folder) else [Reached(is_opaque=True)]

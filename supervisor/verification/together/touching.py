@@ -1,7 +1,7 @@
-"""Which lines of a file a change touches, so far as somebody else could notice it.
+"""Which lines of a file a change touches, as far as other tests could notice.
 
-A line that was added or changed is touched, and where lines were removed, both of their neighbours. A definition that
-is new touches nothing by itself: whoever calls it reaches its body. One whose head was changed touches all its body.
+An added or changed line is touched, and so are both neighbours of removed lines. A new definition touches nothing by
+itself: its callers reach its body. A definition whose head was changed touches its whole body.
 """
 
 import ast
@@ -19,18 +19,18 @@ type Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Of one file."""
+    """What a change touches in one file."""
 
-    #: by their numbers in the file as it is now
+    #: line numbers in the file as it is now
     lines: frozenset[int] = frozenset()
-    #: whoever uses the file notices
+    #: every test that uses the file notices
     whole: bool = False
-    #: the file is gone: who looked for it can't be seen
+    #: the file is gone: which tests look for it can't be seen
     is_gone: bool = False
 
 
 def touch(path: str, other: Content | None, now: Content | None) -> Touch:
-    """What differs between the file as it is now and another one."""
+    """What differs between the file as it is now and another version of it."""
     if now is None:
         return Touch(is_gone=other is not None)
     if not path.endswith(".py") or now.kind != "file" or (other is not None and other.kind != "file"):
@@ -46,7 +46,7 @@ def touch(path: str, other: Content | None, now: Content | None) -> Touch:
 
 
 def moved(touched: Touch, then: Content | None, now: Content | None) -> Touch:
-    """The same lines in a file that others have changed since."""
+    """The same lines in the file after other claims have changed it."""
     if then == now or touched.whole or touched.is_gone or then is None:
         return touched
     if now is None:
@@ -108,14 +108,14 @@ def _head(function: Function) -> set[int]:
 
 
 def _is_plain(function: Function) -> bool:
-    """Defining it does nothing but give it its name."""
+    """Whether its definition does nothing but bind its name."""
     defaults = [*function.args.defaults, *(each for each in function.args.kw_defaults if each is not None)]
     said = [function.returns, *(getattr(each, "annotation", None) for each in ast.walk(function.args))]
     does = any(isinstance(inner, _DOING) for each in said if each is not None for inner in ast.walk(each))
     return not function.decorator_list and not does and all(isinstance(each, ast.Constant) for each in defaults)
 
 
-#: what an annotation may do when it is evaluated
+#: nodes that make an annotation do something when it is evaluated
 _DOING = (ast.Call, ast.Lambda, ast.NamedExpr, ast.comprehension, ast.Await)
 
 

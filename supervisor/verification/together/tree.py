@@ -1,4 +1,4 @@
-"""One tree of the work of several claims: what each of them changes there, and what each test reaches. Blocking."""
+"""One tree with the work of several claims: what each claim changes there, and what each test reaches. Blocking."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ class Claimed:
 
 
 class Tree:
-    """Claims have the numbers of their jobs."""
+    """Claims are identified by the numbers of their jobs."""
 
     def __init__(
         self, bare: Path, base: str, composed: Composed, claims: Sequence[Claimed], notes: Mapping[str, Reached]
     ) -> None:
-        """`notes`: of a run of all their files in the tree, by test."""
+        """`notes`: what each test reached in a run of all their files in the tree."""
         self.sha, self._base, self._bare = composed.sha, base, bare
         self._left_out, self._notes = composed.left_out, notes
         tests = self._tests = {each.job.number: each.job.test for each in claims}
@@ -50,16 +50,16 @@ class Tree:
         return frozenset(function_of(test) for test in self._tests.values())
 
     def reached(self, claim: int) -> Reached:
-        """By its test."""
+        """What its test reaches."""
         return reached_by(self._notes, [self._tests[claim]])
 
     @property
     def common(self) -> Reached:
-        """By what belongs to all tests."""
+        """What belongs to all tests."""
         return reached_by(self._notes, ())
 
     def missing(self) -> set[int]:
-        """Claims whose test, or the rest of its file, notices that the tree has not their version of a file."""
+        """Claims whose test, or the rest of its file, notices that the tree lacks their version of a file."""
         return {
             claim
             for claim, paths in self._left_out.items()
@@ -67,14 +67,14 @@ class Tree:
         }
 
     def entangled(self) -> set[int]:
-        """Without them nobody is left who notices what another one changes; who meets the most others goes first."""
+        """Claims to put back, so that no test notices another claim's work; the one that meets most goes first."""
         gone: set[int] = set()
         while meets := self._meetings(gone):
             gone.add(max(sorted(meets), key=lambda claim: meets[claim]))
         return gone
 
     def is_free_of(self, left: Iterable[int], others: set[int]) -> bool:
-        """Whether the others' work makes no difference to those that are left."""
+        """Whether no claim that is left notices the others' work."""
         return not any(self._noticed[claim] & others for claim in left)
 
     def _meetings(self, gone: set[int]) -> dict[int, int]:
@@ -87,14 +87,14 @@ class Tree:
         return counts
 
     def meets(self, claim: int) -> frozenset[int]:
-        """Whose work its test notices, and whose tests notice its work."""
+        """The claims whose work its test notices, and those whose tests notice its work."""
         return frozenset(
             self._noticed[claim] | {other for other, noticed in self._noticed.items() if claim in noticed}
         )
 
     def _notices(self, claim: int, other: int) -> bool:
-        """By its test, or by the rest of its file, the other's own test left out. Of a file that both made alike,
-        there is nothing to notice: the claim alone would have it, too."""
+        """Whether its test, or the rest of its file without the other's test, notices the other's work. A file that
+        both changed alike does not count: the claim alone would have it, too."""
         file = cases_of(self._notes, file_of(self._tests[claim])).keys()
         rest = file - cases_of(self._notes, self._tests[other]).keys()
         own = self._then[claim]
@@ -105,12 +105,12 @@ class Tree:
         return path in own and own[path] == self._then[other][path]
 
     def _brought(self, claim: Claimed) -> Contents:
-        """The files that it changes, as it brought them."""
+        """The files that it changes, as its own commit has them, without those in conflict."""
         left_out = self._left_out.get(claim.job.number, frozenset())
         own = [file.path for file in claim.work.files if file.path not in left_out]
         return contents(self._bare, claim.job.brought.head, own)
 
     def _change(self, then: Contents) -> dict[str, Touch]:
-        """Where it stands in the tree. Of a file that others change, too, some lines are theirs."""
+        """What its work touches in the tree. In a file that others change, too, some lines are theirs."""
         before, now = contents(self._bare, self._base, then), self.now(then)
         return {path: moved(touch(path, before[path], then[path]), then[path], now[path]) for path in then}

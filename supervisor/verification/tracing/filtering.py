@@ -1,9 +1,9 @@
-"""Has the kernel ask about each call of a program that names a file: a filter of seccomp, with a listener.
+"""Has the kernel ask about each call of a program that names a file: a seccomp filter, with a listener.
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. The program's process loads the
-filter before it becomes the program, and all that it starts has it, too: no process can shed it. The kernel goes
-through the filter for the calls below only (it remembers which it always lets pass). Files that are only written and
-descriptors that are only asked about do not concern anybody.
+filter before it becomes the program, and all its descendants inherit it: no process can drop it. The kernel runs the
+filter for the calls below only (it remembers which calls always pass). Files that are only written and descriptors
+that are only asked about are ignored.
 """
 
 import ctypes
@@ -14,17 +14,17 @@ import sys
 #: what a call does with the file that it names
 OPENS, ASKS, MOVES, RUNS, READS_LINK, CONNECTS, LEAVES = "open", "asked", "moved", "run", "link", "connect", "leave"
 
-#: by machine: the number that seccomp has for it, and the number of the call `seccomp`
+#: by machine: its number in seccomp, and the number of the call `seccomp`
 MACHINES = {"x86_64": (0xC000003E, 317), "aarch64": (0xC00000B7, 277)}
 
-#: what who notes its own code opens may be that
+#: a file that is opened by a process that notes its own code: it may be that code
 LOADS = "loaded"
-#: what is noted of a folder, and of a file, by what a call does with it; else, that it was looked for
+#: what is noted of a folder, and of a file, by what a call does with it; otherwise, that it was looked for
 OF_FOLDERS = {OPENS: "list", MOVES: MOVES}
 OF_FILES = {OPENS: OPENS, MOVES: OPENS, RUNS: RUNS}
 
-#: name, what it does, the places of the folder's descriptor, of the path and of the flags among its arguments, and
-#: its numbers on each machine
+#: name, what it does, the positions of the folder's descriptor, of the path and of the flags in its arguments, and
+#: its number on each machine
 _CALLS = (
     ("open", OPENS, None, 0, 1, {"x86_64": 2}),
     ("openat", OPENS, 0, 1, 2, {"x86_64": 257, "aarch64": 56}),
@@ -53,9 +53,9 @@ _CALLS = (
     ("move_mount", LEAVES, None, None, None, {"x86_64": 429, "aarch64": 429}),
     ("open_by_handle_at", LEAVES, None, None, None, {"x86_64": 304, "aarch64": 265}),
 )
-#: it opens files without a call for each; who can't have it makes calls
+#: `io_uring_setup`: a ring opens files without a call for each; a program that can't have one makes calls
 _RING = 425
-#: of the older machine that x86_64 also is: open, execve, openat, execveat, openat2. None of its paths is looked at.
+#: calls of the 32-bit machine that x86_64 also is: open, execve, openat, execveat, openat2; their paths are not read
 _OLDER = {"x86_64": (5, 11, 295, 358, 437)}
 _OTHER_NUMBERS = 0x40000000
 
@@ -79,7 +79,7 @@ def calls(machine: str) -> dict[int, tuple[str, str, int | None, int | None, int
 
 
 def instructions(machine: str) -> list[tuple[int, int, int, int]]:
-    """Instructions: what they do, how many are left out when it holds and when it does not, and with what."""
+    """Instructions: operation, how many to skip if it holds and if it does not, and operand."""
     audited, _ = MACHINES[machine]
     older = _OLDER.get(machine, ())
     made = [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 2 * len(older) + 2, 0, audited), (_LOAD, 0, 0, _NUMBER)]
@@ -106,7 +106,7 @@ def _rule(name: str, does: str, flags: int | None) -> list[tuple[int, int, int, 
 
 
 def listen() -> int:
-    """From here on this process, and all that come of it, is listened to. Raises OSError."""
+    """From here on the kernel reports on this process and all its descendants. Raises OSError."""
     machine = os.uname().machine
     if machine not in MACHINES:
         raise OSError(38, f"the numbers of calls are not known for {machine}")
@@ -117,7 +117,7 @@ def listen() -> int:
     for more in (_PASS_SPECULATION | _WAIT_KILLABLE, _PASS_SPECULATION, 0):
         for is_bound in (False, True):
             if is_bound and (problem != 13 or _kernel.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)):
-                continue  # it is not that who is no administrator has to give up ways to become one
+                continue  # the refusal is not for want of `no_new_privs`, which a user without rights needs
             number = _kernel.syscall(MACHINES[machine][1], _SET_FILTER, _LISTENER | more, given)
             if number >= 0:
                 return int(number)

@@ -1,4 +1,4 @@
-"""Looks at a program that the kernel holds, and at the files that it names.
+"""Reads from a program that the kernel holds, and from the files that it names.
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours.
 """
@@ -10,7 +10,7 @@ _FIRST_LINE = 256
 
 
 def memory_of(task: int, address: int, size: int) -> bytes:
-    """Nothing: the address is none, and the call will say so."""
+    """Empty if the address is invalid: then the call itself will fail."""
     number = os.open(f"/proc/{task}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.pread(number, size, address)
@@ -23,7 +23,7 @@ def memory_of(task: int, address: int, size: int) -> bytes:
 
 
 def first_line(path: bytes) -> bytes:
-    """Nothing: it is no file, or none that can be read. It may be a pipe, for which nobody is to wait."""
+    """Empty if it is no file, or can't be read. It never waits: the path may be a pipe."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,8 +1,8 @@
-"""Where a path of a program's leads, as far as that concerns a checkout.
+"""Resolves a path that a program names, as far as it concerns a checkout.
 
-This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. The program waits meanwhile. It
-is asked of the kernel (a descriptor of the path that opens nothing), which follows links as it will for the program;
-links within the checkout are told as well, because another link leads elsewhere.
+This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. The program waits meanwhile.
+The kernel resolves the path (a descriptor that opens nothing) and follows links as it will for the program; links
+within the checkout are reported as well, because a changed link would lead elsewhere.
 """
 
 import errno
@@ -14,9 +14,9 @@ if __name__ != "__main__":
 
 _MOST_LINKS = 40
 _HOW = os.O_PATH | os.O_CLOEXEC
-#: what the system has installed: loaders and libraries look there all the time
+#: the system's own folders: loaders and libraries look there all the time
 _SYSTEM = (b"/usr/lib/", b"/usr/share/", b"/lib/", b"/lib64/", b"/etc/ld.so", b"/sys/", b"/dev/null")
-#: who these are depends on who asks
+#: what these lead to depends on the process that asks
 _OWN = (
     *((b"/proc/self/", b""), (b"/proc/thread-self/", b""), (b"/dev/fd/", b"fd/")),
     *((b"/dev/stdin", b"fd/0"), (b"/dev/stdout", b"fd/1"), (b"/dev/stderr", b"fd/2")),
@@ -29,7 +29,7 @@ class Resolver:
         self._below = self._root + b"/"
 
     def found(self, full: bytes, *, follows: bool) -> "Iterator[tuple[bytes, str]]":
-        """What of the checkout is concerned: the path in it, and what it is: `folder`, `link`, `file`, `nothing`."""
+        """The paths in the checkout that it concerns, each with its kind: `folder`, `link`, `file`, `nothing`."""
         if full.startswith(_SYSTEM):
             return
         try:
@@ -49,7 +49,7 @@ class Resolver:
             yield from self._links(full, follows=follows)
 
     def _not_found(self, full: bytes, problem: int | None, *, follows: bool) -> "Iterator[tuple[bytes, str]]":
-        """What is not there may be there one day."""
+        """A missing file counts, too: it may exist one day."""
         parent, _, name = full.rstrip(b"/").rpartition(b"/")
         if problem == errno.ENOENT and name not in (b"", b".", b"..") and not os.path.islink(full):
             try:
@@ -69,7 +69,7 @@ class Resolver:
             yield from self._links(full, follows=follows)
 
     def _links(self, full: bytes, *, follows: bool) -> "Iterator[tuple[bytes, str]]":
-        """Those on the way that are part of the checkout."""
+        """The links on the way that are in the checkout."""
         if not self._is_inside(os.path.normpath(full)):
             return
         way = full if follows else full.rstrip(b"/").rpartition(b"/")[0]
@@ -104,7 +104,7 @@ def _kind(mode: int) -> str:
 
 
 def whole(task: int, folder: int | None, path: bytes) -> bytes:
-    """A path that a task names, from the root on. Raises OSError."""
+    """The absolute path of one that a task names. Raises OSError."""
     if path.startswith(b"/"):
         if path.startswith((b"/proc/", b"/dev/")):
             for own, place in _OWN:

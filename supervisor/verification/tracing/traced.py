@@ -1,7 +1,7 @@
-"""What a keeper has noted of the files that its program, and all that came of it, opened, executed or looked for.
+"""The notes of a keeper: the files that its program and all descendants of it opened, executed or looked for.
 
-A program without walls that has its keeper's rights may write there as well: it is bounded, and only so far believed
-as the program itself is, which may hide what it does in other ways.
+A program without walls, with its keeper's rights, may write there as well. So the notes are bounded, and believed
+only as far as the program itself, which may hide what it does in other ways.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-#: of what is told
+#: of the notes
 _MOST_BYTES = 2**26
 _NOT_TOLD = "who notes its files did not say what they are"
 
@@ -23,19 +23,19 @@ _NOT_TOLD = "who notes its files did not say what they are"
 class Trace:
     """What is to be noted in a run."""
 
-    #: the checkout: only what lies in it is of interest
+    #: the checkout: only files inside it are noted
     root: Path
-    #: a process that looks for this file notes for itself which code it runs
+    #: a process that looks for this file notes by itself which code it runs
     marker: str = "/notes-for-itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """Paths relative to the checkout, whether something is there or not: who reads what it wrote names it, too."""
+    """Paths relative to the checkout, whether or not a file exists there: a program may read what it wrote itself."""
 
     #: files that were read, and links that were followed
     opened: frozenset[str] = frozenset()
-    #: the same, by a process that notes which code it runs: they may be its script
+    #: the same, by a process that notes which code it runs: one of them may be its script
     loaded: frozenset[str] = frozenset()
     #: programs
     run: frozenset[str] = frozenset()
@@ -43,13 +43,13 @@ class Traced:
     listed: frozenset[str] = frozenset()
     #: looked for, by name
     asked: frozenset[str] = frozenset()
-    #: files and folders that got another name
+    #: files and folders that were renamed or linked
     moved: frozenset[str] = frozenset()
     #: of what was read, executed or moved: what was there before the run
     there: frozenset[str] = frozenset()
-    #: why all of that is not all; "": it is
+    #: why the notes are incomplete; "": they are complete
     unknown: str = ""
-    #: how many calls a signal ended before they could be noted; they may have been made again
+    #: how many calls were ended by a signal before they could be noted; they may have been repeated
     interrupted: int = 0
     #: why nothing was noted at all
     lacks: str = ""
@@ -59,7 +59,7 @@ class Traced:
         return self.opened | self.loaded | self.run | self.moved
 
     def beside(self, before: Path) -> "Traced":
-        """The checkout as it was. Blocking."""
+        """With `there` filled in. `before`: the checkout as it was. Blocking."""
         return replace(self, there=frozenset(each for each in self.read if os.path.lexists(before / each)))
 
 
@@ -75,7 +75,7 @@ class _Said(msgspec.Struct):
 
 @dataclass(slots=True)
 class Told:
-    """Where a keeper writes what it has noted: memory of ours, that no program finds."""
+    """Where a keeper writes its notes: memory of ours that no program finds."""
 
     trace: Trace
     number: int

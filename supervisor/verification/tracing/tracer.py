@@ -1,17 +1,17 @@
 """Notes which files of a checkout the programs of a run open, execute or look for: a thread of their keeper.
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. Theory of operation. The kernel
-holds a program at each call that names a file (`filtering`) and tells it here. The path is read from the program's
-memory and resolved as it stands at this moment (`resolving`), and the program is let go on: the call itself is the
-kernel's, and nothing is ever refused. What can't be read makes the whole run unknown.
+holds a program at each call that names a file (`filtering`) and reports the call here. The path is read from the
+program's memory and resolved as it is at this moment (`resolving`), and the program continues: the kernel executes
+the call itself, and nothing is ever refused. A path that can't be read makes the whole run unknown.
 
-A process that notes for itself what it does (Python with our probe) says so by looking for a certain file. Of its
-code it knows more than the kernel, so neither that is noted, nor the folders in which its imports look. When the
-thread ends, however that comes, its descriptor is closed, and the kernel refuses what it would have asked: programs
-fail, and none waits.
+A process that notes by itself what it does (Python with our probe) announces that by looking for a certain file. It
+knows more about its code than the kernel, so neither its code nor the folders that its imports search are noted. When
+the thread ends, for whatever reason, its descriptor is closed, and the kernel refuses the calls that it would have
+asked about: programs fail, and none waits.
 
-A signal may end a call before it was told here; a program that does not expect that goes another way then. The kernel
-numbers the calls, so it is known how many were not told.
+A signal may end a call before it is reported here; a program that does not expect that then takes another path. The
+kernel numbers the calls, so the number of those that were not reported is known.
 """
 
 import _socket
@@ -54,11 +54,11 @@ _NO_FOLLOW, _NO_FOLLOW_OPEN, _FOLLOW_LINK = 0x100, os.O_NOFOLLOW, 0x400
 _WITHOUT_NAME = os.O_TMPFILE & ~os.O_DIRECTORY
 _IN_ROOT = 0x10
 _LONGEST = 4096
-#: of all that is noted
+#: the most paths that are noted
 MOST_PATHS = 100_000
 _CODE = (b".py", b".pyc")
 _MOST_INTERPRETERS = 4
-#: who listens there answers questions about users, hosts and time, and reads no checkout
+#: services that listen there answer questions about users, hosts and time, and read no checkout
 _OF_THE_SYSTEM = (
     *(b"/run/systemd/userdb/", b"/run/systemd/resolve/", b"/run/systemd/journal/"),
     *(b"/run/nscd/", b"/var/lib/sss/pipes/", b"/run/avahi-daemon/", b"/dev/log"),
@@ -68,19 +68,19 @@ _TICK = 10_000_000
 
 
 class Tracer:
-    """`asked`: the checkout (`root`), what a process looks for that notes for itself (`marker`), and where to write
-    what was noted (`notes`)."""
+    """`asked`: the checkout (`root`), the file that a process looks for if it notes by itself (`marker`), and where
+    to write the notes (`notes`)."""
 
     def __init__(self, asked: "dict[str, Any]") -> None:
         self._asked = asked
         self._ours, self._theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self._found: set[tuple[str, bytes]] = set()
-        #: of processes that may yet say that they note for themselves
+        #: notes of processes that may still announce that they note by themselves
         self._pending: dict[int, set[tuple[str, bytes]]] = {}
         self._noting: set[int] = set()
         self._collecting: set[int] = set()
         self._unknown = ""
-        #: calls that were not told, and the number of the next one
+        #: how many calls were not reported, and the number of the next call
         self._interrupted = 0
         self._next: int | None = None
         self._lacks = "the kernel was not heard"
@@ -89,7 +89,7 @@ class Tracer:
     # --- in the program's process
 
     def give(self) -> None:
-        """Before it becomes the program."""
+        """Called before the process becomes the program."""
         try:
             number = listen()
         except OSError as error:
@@ -119,7 +119,7 @@ class Tracer:
         _thread.start_new_thread(self._serve, (int.from_bytes(given[0][2], sys.byteorder),))
 
     def tell(self) -> None:
-        """What was noted so far."""
+        """Writes what was noted so far."""
         every = self._found.copy().union(*self._pending.copy().values())
         notes = sorted([kind, os.fsdecode(path)] for kind, path in every)
         told = {"lacks": self._lacks, "unknown": self._unknown, "interrupted": self._interrupted, "notes": notes}
@@ -168,7 +168,7 @@ class Tracer:
     def _note(
         self, task: int, call: "tuple[str, str, int | None, int | None, int | None]", arguments: "list[int]"
     ) -> str:
-        """Why nobody can know what it reaches, if that is so."""
+        """Why it can't be known what the call reaches; "" if it can."""
         name, does, at_folder, at_path, at_flags = call
         if does == LEAVES:
             return f"it calls {name}, after which its paths lead elsewhere"
@@ -194,7 +194,7 @@ class Tracer:
         try:
             full = whole(task, folder, path)
         except FileNotFoundError:
-            return ""  # of a descriptor that is not open, or a folder that is gone
+            return ""  # the descriptor is not open, or the folder is gone
         self._keep(task, does, full, follows=_follows(name, does, flags))
         return ""
 
@@ -235,8 +235,8 @@ class Tracer:
             self._pending.setdefault(process, set()).add(note)
 
     def _hear(self, process: int, what: bytes) -> None:
-        """It notes for itself: what it did so far was to begin with that, or nothing at all where it was forked. A
-        pytest that collects looks at each file of its folders, and that concerns no test."""
+        """The process notes by itself: so far it only started to do so, or did nothing at all if it was forked. A
+        pytest that collects looks at each file of its folders, which concerns no test."""
         if what in (b"", b"-forked"):
             self._noting.add(process)
         if what == b"":
@@ -253,7 +253,7 @@ class Tracer:
         self._found |= self._pending.pop(task, set())
 
     def _connected(self, task: int, arguments: "list[int]") -> str:
-        """What a program of before the run opens for it, nobody sees."""
+        """Files that a program from before the run opens for it can't be noted."""
         address = memory_of(task, arguments[1], min(arguments[2], 110))
         if int.from_bytes(address[:2], sys.byteorder) != _socket.AF_UNIX or address[2:3] in (b"", b"\0"):
             return ""
@@ -276,7 +276,7 @@ def _follows(name: str, does: str, flags: int) -> bool:
 
 
 def _wake_at_once(listener: int) -> None:
-    """Where the kernel can."""
+    """If the kernel can."""
     try:
         fcntl.ioctl(listener, _SET_FLAGS, _WAKES_AT_ONCE)
     except OSError:
@@ -284,7 +284,7 @@ def _wake_at_once(listener: int) -> None:
 
 
 def _has_ended(listener: int) -> bool:
-    """Whether nobody is left who could be heard."""
+    """Whether no process is left that the kernel could report on."""
     waiting = select.poll()
     waiting.register(listener, 0)
     return bool(waiting.poll(0))

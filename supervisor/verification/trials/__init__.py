@@ -1,1 +1,1 @@
-"""Runs tests in fresh checkouts, as an agent would run them, and hears what came of each."""
+"""Runs tests in fresh checkouts, as an agent would run them, and collects their results."""

@@ -1,4 +1,4 @@
-"""What a trial is, wherever it runs: what it is asked, what it has besides its commit, and what is said of it."""
+"""What local and remote trials share: their interface, command, environment, log, and files beside the commit."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 from supervisor.verification.walls.sandbox import ended_for, missed
 
 SETUP_SECONDS = 900.0
-#: after this much more than its own limit, a run is killed from outside
+#: a run is killed from outside this long after its own limit
 GRACE_SECONDS = 10.0
 EVIDENCE = "SUPERVISOR_EVIDENCE"
-#: where the plugins of a run are, and what they note, below its folder
+#: the folder, below that of a run, for its plugins and their notes
 PROBES = "plugins"
-#: what a probe looks for there once it notes which code its process runs
+#: a probe looks for this file there once it notes which code its process runs
 MARKER = "notes-for-itself"
 
 
@@ -32,9 +32,9 @@ class Place(Protocol):
 
     #: this claim's runs
     runs: list[Run]
-    #: the number of these that were made for another claim as well
+    #: how many of them were made for another claim as well
     saved: int
-    #: of its setup; 0: there was none, it was cached, or it is not known
+    #: the duration of its setup; 0: there was none, it was cached, or its duration is unknown
     setup_seconds: float
 
     @property
@@ -44,13 +44,13 @@ class Place(Protocol):
     def log(self) -> str: ...
 
     async def head_of(self, path: str) -> bytes:
-        """How a file of the prepared checkout begins; nothing where there is none."""
+        """The first bytes of a file in the prepared checkout; empty if there is no such file."""
         ...
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run: ...
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
-        """So many plain runs, each in a fresh copy."""
+        """`count` plain runs, each in a fresh copy."""
         ...
 
 
@@ -60,11 +60,11 @@ class AnyTrials(Protocol):
     def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
     ) -> AbstractAsyncContextManager[Place]:
-        """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready GitFailed."""
+        """`replaced`: paths with the content that replaces the commit's; None: no file. Raises Unready, GitFailed."""
         ...
 
     def pool_of(self, batch: Batch) -> str:
-        """Where they are; "": on this machine."""
+        """The pool in which they run; "": on this machine."""
         ...
 
 
@@ -80,19 +80,19 @@ def log_of(runs: Sequence[Run], note: str) -> str:
 
 
 class Unready(Exception):
-    """The setup of a checkout has failed, or the walls around it."""
+    """A checkout can't be made ready, such as when its setup fails or its walls can't be built."""
 
 
 def laid(profile: Profile, base: Base, replaced: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-    """The files that a checkout has otherwise than its commit. Raises Unready. Blocking."""
+    """The files in which a checkout differs from its commit. Raises Unready. Blocking."""
     if front := base.fronts([".", *profile.python_path] if "-m" in profile.pytest else profile.python_path):
         raise Unready(f"{front} would be imported in place of a module that pytest itself needs")
     return {**base.settings(Allowed(profile.allow_paths, profile.deny_paths)), **replaced}
 
 
 def asked_for(batch: Batch, nodes: Sequence[str], times: float, instruments: Instruments) -> tuple[str, float]:
-    """The command that agents are given, within `times` the time of one test. Of a file that is nobody's job all
-    tests are run, also those that were not asked for at submit."""
+    """The command that agents are given, limited to `times` the time of one test, and that limit. A file that is
+    nobody's job is run as a whole, including tests that were not asked for at submit."""
     profile = batch.profile
     limit = profile.test_timeout_seconds * times
     whole = all("::" not in node and node not in batch.tests for node in nodes)

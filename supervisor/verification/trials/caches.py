@@ -1,7 +1,7 @@
-"""What makes a setup quick the next time: the caches that it left at home when it was run on a base commit.
+"""Keeps the caches that a setup on a base commit left in HOME, so that the next setup is quick.
 
-A setup runs code of the checkout, so one that was run on an agent's work keeps nothing: it could change what others
-install. A base is what the user has; its caches are copied to the home of every trial with the same setup.
+A setup runs code of the checkout, so caches from an agent's work are not kept: they could change what others install.
+A base is the user's own code; its caches are copied to the home of every trial with the same setup.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from supervisor.model.batch import Batch
 from supervisor.threads import in_thread
 
 _CACHE = ".cache"
-#: what only installers need: no run gets a copy of it
+#: caches that only installers need: no run gets a copy
 _INSTALLERS = ("uv", "pip")
 
 
@@ -28,7 +28,7 @@ class Caches:
             await copy_tree(kept, home / _CACHE)
 
     async def keep(self, batch: Batch, home: Path) -> None:
-        """Of a setup that was run on the base."""
+        """Keeps the caches of a setup that ran on the base."""
         made, kept = home / _CACHE, self._kept(batch)
         if await in_thread(made.is_dir):
             partial = kept.with_name(f"{kept.name}-{os.urandom(4).hex()}")
@@ -36,7 +36,7 @@ class Caches:
                 await in_thread(self._folder.mkdir, parents=True, exist_ok=True)
                 await copy_tree(made, partial)
                 await discard(kept)
-                with suppress(OSError):  # somebody else was quicker
+                with suppress(OSError):  # another trial was quicker
                     await in_thread(partial.rename, kept)
             finally:
                 await discard(partial)

@@ -1,6 +1,6 @@
-"""Ends all that comes of a program, for a keeper that is their subreaper, in whatever haste they start others.
+"""Kills all descendants of a program, however fast they fork; for a keeper that is their subreaper.
 
-It is part of the keeper's text and imports nothing of ours.
+This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # `signal` takes longer to import than all the rest
@@ -10,12 +10,12 @@ import time
 if __name__ != "__main__":
     from collections.abc import Callable
 
-#: how long a process may stay that can't be ended, such as one of root's
+#: how long to wait for a process that can't be killed, such as one of root's
 _GIVE_UP_SECONDS = 30.0
 
 
 def end_all(program: int) -> int | None:
-    """Who has no children left has no descendants left, because every orphan becomes a child."""
+    """Once no child is left, no descendant is left, because every orphan becomes a child."""
     code: int | None = None
     tried: set[int] = set()
     until = time.monotonic() + _GIVE_UP_SECONDS
@@ -23,7 +23,7 @@ def end_all(program: int) -> int | None:
         below = _descendants()
         killed = {each for each in below if _kill(each)}
         if not killed <= tried:
-            until = time.monotonic() + _GIVE_UP_SECONDS  # those that start others without end are outrun at last
+            until = time.monotonic() + _GIVE_UP_SECONDS  # processes that fork without end are outrun in the end
         tried |= killed
         is_quiet = True
         try:
@@ -42,8 +42,8 @@ def end_all(program: int) -> int | None:
 
 
 def _kill(pid: int) -> bool:
-    """Together with its process group: the group is killed at once, so no member can start another meanwhile. The
-    program was given a session, so none of its groups is anyone else's."""
+    """Kills a process and its group: the group is killed at once, so no member can fork meanwhile. The program has a
+    session of its own, so its groups contain no process of others."""
     try:
         os.kill(pid, signal.SIGKILL)
         os.killpg(os.getpgid(pid), signal.SIGKILL)
@@ -53,8 +53,8 @@ def _kill(pid: int) -> bool:
 
 
 def _descendants() -> set[int]:
-    """From the kernel's lists of children, where it keeps them: who starts others without end does not live for as
-    long as it takes to look at all processes."""
+    """From the kernel's lists of children, where it keeps them: a scan of all processes takes longer than a process
+    lives that forks without end."""
     found = _below(_children)
     return found or _below(_parents().get)
 
@@ -81,7 +81,7 @@ def _children(pid: int) -> set[int]:
 
 
 def _parents() -> dict[int, set[int]]:
-    """Of all processes, those that have children, with them."""
+    """Each process that has children, with its children."""
     found: dict[int, set[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208
         if name.isdigit():
@@ -95,7 +95,7 @@ def _parents() -> dict[int, set[int]]:
 
 
 def reaped(program: int) -> int | None:
-    """The exit code of the program, once it has ended; whoever else has ended is buried."""
+    """The exit code of the program, once it has ended; other children that have ended are reaped."""
     code = None
     while True:
         try:

@@ -1,16 +1,16 @@
-"""Runs a program and ends all that comes of it: a small process between the daemon and a program of an agent's.
+"""Runs a program and kills all its descendants: a small process between the daemon and an agent's program.
 
-It is given to a fresh interpreter as text, behind that of `walls/enclosing`, `walls/watching` and `trials/ending`,
-and that of `tracing/` where files are to be noted. It imports nothing of ours. Arguments: the means, the descriptors
-of a socket that ends everything once it is closed and of a pipe that tells how the program ended, the name under
-which its reporter is heard, and the program's argv.
+A fresh interpreter gets it as text, after that of `walls/enclosing`, `walls/watching` and `trials/ending`, and that
+of `tracing/` if files are to be noted. It imports nothing of ours. Arguments: the means, the descriptor of a socket
+that ends everything once it is closed, that of a pipe for the result, the name of the reporter's socket, and the
+program's argv.
 
-    walls        as `namespace`, and the program sees and takes no more than `WALLS` says
-    namespace    the program lives below the first process of a pid namespace; when that ends, the kernel ends all
-    subreaper    whoever loses its parent becomes a child of this process, which ends its children until none is left
+    walls        as `namespace`, and the program sees and takes no more than `WALLS` allows
+    namespace    the program lives below the first process of a pid namespace; when that ends, the kernel kills all
+    subreaper    every orphan becomes a child of this process, which kills its children until none is left
 
-What is told is told when all of it is gone: the exit code, negative for a signal, and then what walls it met; or that
-the walls can't be built.
+The result is written when all processes are gone: the exit code, negative for a signal, and then which walls the
+program hit; or that the walls can't be built.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # `signal` takes longer to import than all the rest
@@ -38,15 +38,15 @@ if __name__ != "__main__":
     )
     from supervisor.verification.walls.watching import EVERY_SECONDS, Watch, limit_processes
 
-#: comes with the text
+#: set at the head of the text
 WALLS: dict[str, Any] = globals().get("WALLS", {})
-#: the same; the files that the program opens are to be noted
+#: likewise; not empty if the files that the program opens are to be noted
 TRACE: dict[str, Any] = globals().get("TRACE", {})
 
 _KILL_CHILD_ON_DEATH, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PRIVATE = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
 _PROC_FLAGS = 2 | 4 | 8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
-#: of the program: whoever launches agents goes first, and so does who ends it
+#: of the program: processes that launch agents, or that end the program, have priority
 _NICE = 5
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _listen(control: int, name: str) -> None:
-    """Where the reporter is heard has to be in the program's network; the daemon gets it."""
+    """Opens the reporter's socket, which has to be in the program's network, and hands it to the daemon."""
     if not name:
         return
     listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
@@ -115,7 +115,7 @@ def _below_first(control: int, argv: list[str], hears: str, be_first: Callable[[
 
 
 def _first_process(argv: list[str], telling: int) -> None:
-    """Process 1 of the namespace: it takes in whoever loses its parent, and ends with the program."""
+    """Process 1 of the namespace: it adopts orphans, and ends with the program."""
     _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
     mount("proc", "/proc", "proc", _PROC_FLAGS)
     _number_as_elsewhere()
@@ -130,7 +130,7 @@ def _first_process(argv: list[str], telling: int) -> None:
 
 
 def _first_in_walls(argv: list[str], telling: int) -> None:
-    """The same, and it looks after what the program takes."""
+    """Process 1 inside walls: it also watches what the program takes."""
     _libc.prctl(_KILL_CHILD_ON_DEATH, signal.SIGKILL, 0, 0, 0)
     try:
         build(WALLS)
@@ -154,7 +154,7 @@ def _first_in_walls(argv: list[str], telling: int) -> None:
 
 
 def _number_as_elsewhere() -> None:
-    """The numbers of processes begin where they are on a machine at work: small ones would tell a trial."""
+    """Starts process ids where they are on a machine in use: small ones would reveal a trial."""
     start = 1000 + int.from_bytes(os.urandom(2), sys.byteorder) % 29_000
     try:
         write_map("/proc/sys/kernel/ns_last_pid", str(start))
@@ -226,24 +226,24 @@ def _tell(tracer: Tracer | None) -> None:
 
 
 def _stand_back() -> None:
-    """Many kernels share the processors among sessions: there, a process is only nice to others of its session."""
+    """Many kernels divide processor time among sessions: there, niceness counts only within a session."""
     os.nice(_NICE)
     try:
         with open("/proc/self/autogroup", "w") as file:  # noqa: PTH123
             file.write(str(_NICE))
     except OSError:
-        pass  # the kernel does not, or was asked by others a moment ago
+        pass  # the kernel does not, or refuses because others asked a moment ago
 
 
 def _let_go() -> None:
-    """Of what the program reads and writes: who reads from it shall see its end."""
+    """Gives up the program's input and output, so that its readers see end of file."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)
 
 
 def _ended(process: int, control: int) -> bool:
-    """Whether it ended before everything was to end."""
+    """Whether the process ended before the daemon asked to end everything."""
     watched = os.pidfd_open(process)
     return watched in select.select([watched, control], [], [])[0]
 

@@ -16,7 +16,7 @@ from supervisor.model.node import file_of
 from supervisor.verification.setups.kept import Site
 from supervisor.verification.trials.running import PASSED_ON
 
-#: what agents have of the daemon's environment besides
+#: further variables that agents get from the daemon's environment
 _ALSO = ("XDG_RUNTIME_DIR",)
 PASSED_ON_HOSTS = (*PASSED_ON, *_ALSO)
 REPORTER_SOURCE = Path(str(files("supervisor.agents"))) / REPORTER
@@ -24,8 +24,8 @@ REPORTER_SOURCE = Path(str(files("supervisor.agents"))) / REPORTER
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run is at home, laid out as mngr does it for an agent. The paths below `home` are the same for all runs
-    of a trial."""
+    """The folders of a run, laid out as mngr does for an agent. The paths below `home` are the same for all runs of a
+    trial."""
 
     home: Path
     agent: str
@@ -44,7 +44,7 @@ class Places:
         return self.host / "copies" / self.agent
 
     def checkout_in(self, home: Path) -> Path:
-        """Where it is if what is at home lies there."""
+        """The path of the checkout in a copy of this home."""
         return home / self.checkout.relative_to(self.home)
 
     @property
@@ -63,7 +63,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What a run is told beside its places: its command, and where its reporter is heard."""
+    """What a run is told besides its places: its command, and the name of its reporter's socket."""
 
     command: str = ""
     socket: str = field(default_factory=lambda: os.urandom(8).hex())
@@ -71,7 +71,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where a run is: the environment there, and the provider."""
+    """The host of a run: its environment and its provider."""
 
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
     provider: str = "local"
@@ -80,7 +80,7 @@ class Host:
 def environment_of(
     batch: Batch, places: Places, nodes: tuple[str, ...], run: Spoken, host: Host | None = None
 ) -> dict[str, str]:
-    """The names are those of an agent's environment; secrets are for agents, and no test is verified with one."""
+    """It has the variables of an agent's environment except secrets: no test is verified with one."""
     host = host or Host()
     job = next((number for number, test in enumerate(batch.tests, 1) if _of_one(test, nodes)), 1)
     passed = {name: host.env[name] for name in PASSED_ON_HOSTS if name in host.env}
@@ -102,14 +102,14 @@ def environment_of(
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Where a person has a checkout, in a home with nothing of ours."""
+    """A place where a person might have a checkout: in a home with nothing of ours."""
 
     home: Path
     checkout: Path
 
     @classmethod
     def of(cls, batch: Batch) -> "Elsewhere | None":
-        """None: what a setup has installed knows where it is, or the profile shows what is there."""
+        """None: there is a setup, and what it installed knows its own path; or the profile shows what is in /home."""
         homes, profile = Path("/home").resolve(), batch.profile
         shown = [Path(each).resolve() for each in (*profile.sandbox_read, *profile.sandbox_write)]
         if profile.setup or any(homes.is_relative_to(each) for each in shown):

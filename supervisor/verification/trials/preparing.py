@@ -1,6 +1,6 @@
-"""What a trial takes from the base whatever the work says: pytest's settings, and byte code.
+"""What a trial always takes from the base, not from the work: pytest's settings, and byte code.
 
-A file that pytest itself would import in place of a module of its own, before anything can report, is refused.
+A file is refused if pytest would import it in place of a module that pytest needs, before anything can report.
 """
 
 import configparser
@@ -14,12 +14,12 @@ from supervisor.verification.rules.places import Allowed
 from supervisor.verification.rules.policy import may_edit
 from supervisor.verification.trials.tidying import LARGEST, digest, is_bytecode
 
-#: files that hold nothing but pytest's settings, and files of which a part does
+#: files with only pytest's settings, and files with a section for them
 _WHOLE = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}
 _IN_PART = {"pyproject.toml", "tox.ini", "setup.cfg"}
 _IMPORTED = (".py", ".pyc", ".so")
 
-#: what pytest and the Python that starts it import before any plugin, if it lies first on the path
+#: pytest, and the Python that starts it, import these before any plugin, from wherever comes first on the path
 _EARLY = """
     __future__ _compression _pytest _strptime abc argparse ast asyncio atexit base64 bdb binascii bisect bz2
     calendar cmd codecs code codeop collections contextlib contextvars copy copyreg csv dataclasses datetime
@@ -36,7 +36,7 @@ EARLY = frozenset(_EARLY.split())
 
 
 class Base:
-    """The tree that a batch starts from, beside the one that is tried. Blocking: use it in a thread."""
+    """The tree of a batch's base, compared with the one under trial. Blocking: use it in a thread."""
 
     def __init__(self, bare: Path, base: str, tried: str) -> None:
         self._repo = pygit2.Repository(str(bare))
@@ -45,8 +45,8 @@ class Base:
         self._changed = sorted({path for each in deltas for path in (each.old_file.path, each.new_file.path)})
 
     def settings(self, allowed: Allowed) -> dict[str, bytes | None]:
-        """Files with other settings of pytest than the base's, as the base has them (None: not at all), unless the
-        profile names them as what agents may edit."""
+        """Files whose pytest settings differ from the base's, with their content at the base (None: no file), except
+        those that the profile's allowed paths let agents edit."""
         return {
             path: self._content(self._base, path)
             for path in self._changed
@@ -71,7 +71,7 @@ class Base:
         return ""
 
     def bytecode(self) -> dict[str, str]:
-        """The files of byte code that the base has, each with the digest of its content."""
+        """The base's files of byte code, each with the digest of its content."""
         index = pygit2.Index()
         index.read_tree(self._base)
         found = {each.path: self._content(self._base, each.path) for each in index if is_bytecode(each.path)}
@@ -90,7 +90,7 @@ class Base:
 
 
 def _settings(path: str, content: bytes | None) -> object:
-    """The part of a file that pytest reads; of one that can't be read, all of it."""
+    """The part of a file that pytest reads; the whole file if it can't be parsed."""
     name = PurePosixPath(path).name
     if content is None or name in _WHOLE:
         return content or None

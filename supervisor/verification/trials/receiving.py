@@ -1,7 +1,7 @@
-"""Where the reporter that runs inside of pytest is heard: one connection, known by a word that only it was told.
+"""Receives from the reporter inside pytest: over one connection, with a nonce that only the reporter is told.
 
-The name of the socket is in no folder and is given up with the first connection, so nobody comes second, and who
-looks for it later finds what an agent finds. What arrives may be hostile: bounded, and read as nothing but records.
+The socket's name is in no folder and is freed at the first connection, so there is no second one, and a later search
+finds only what an agent would find. Data may be hostile: its size is bounded, and it is parsed only as records.
 """
 
 import os
@@ -20,7 +20,7 @@ from supervisor.verification.trials.speaking import is_of_ours
 
 MAX_BYTES = 32 * 2**20
 _MAX_RECORD = 2**18
-#: all processes of the run have ended: what they said lies in the socket
+#: all processes of the run have ended: what they sent is in the socket
 _REST_SECONDS = 10.0
 
 
@@ -34,7 +34,7 @@ class Receiver:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[Ear]:
-        """What a run needs to be heard."""
+        """Yields what a run needs for its reporter to connect."""
         with ExitStack() as listeners:
             async with beside() as tasks:
 
@@ -44,7 +44,7 @@ class Receiver:
                 yield Ear(self.name, opened)
 
     async def heard(self) -> Heard:
-        """All that was said; asked for when everything that could speak has ended."""
+        """All that was received; to be called when every process that could send has ended."""
         if self._heard.is_connected:
             with move_on_after(_REST_SECONDS):
                 await self._is_silent.wait()
@@ -54,7 +54,7 @@ class Receiver:
         listener.setblocking(False)
         while not self._heard.is_connected:
             with await _accepted(listener) as line:
-                if await in_thread(is_of_ours, line):  # others see the socket in a list of the kernel's
+                if await in_thread(is_of_ours, line):  # the kernel lists the socket, so others can find it
                     listener.close()
                     self._heard.is_connected = True
                     await self._hear(line)

@@ -1,7 +1,7 @@
-"""What a run of pytest came to: each case, and the session around it, from the records of our reporter.
+"""The result of a pytest run, its cases and its session, read from the records of our reporter.
 
-A case has passed when its setup, its call and its teardown were each seen to begin and to end without an exception,
-and pytest reports the same. Where the two differ, something stood between the test and its report.
+A case has passed if its setup, call and teardown were each seen to begin and to end without an exception, and pytest
+reports the same. If the two differ, something stood between the test and its report.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ MISSING_FIXTURE = "FixtureLookupError"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One record of the reporter; which fields say something depends on its kind."""
+    """One record of the reporter; which fields are set depends on its kind."""
 
     nonce: str
     kind: Literal["begin", "item", "uncollected", "phase", "report", "plugin", "module", "end"]
@@ -64,7 +64,7 @@ class Record(msgspec.Struct, frozen=True):
 class Heard:
     records: list[Record] = field(default_factory=list)
     is_connected: bool = False
-    #: something else spoke on the reporter's line
+    #: something else sent data over the reporter's connection
     is_forged: bool = False
     is_too_much: bool = False
 
@@ -74,14 +74,14 @@ class Case:
     result: Result
     #: why it did not pass, in one line
     message: str = ""
-    #: where the code of the function that was really called comes from: a path in the checkout, or an absolute one
+    #: the file with the code of the function that was really called: a path in the checkout, or an absolute one
     origin: str = ""
     line: int = 0
     #: its qualified name
     name: str = ""
-    #: what became of that function; "unknown" where this Python can't watch it
+    #: how the call of that function ended; "unknown" if this Python can't watch it
     ran: Ran = "unknown"
-    #: what it took, its setup and teardown included, as pytest says
+    #: its duration, with setup and teardown, as pytest reports it
     seconds: float = field(default=0.0, compare=False)
     #: where it failed in code that it shares with other tests, and why: `tests/conftest.py:12 in shop: OSError: …`
     shared: str = field(default="", compare=False)
@@ -100,14 +100,14 @@ class Session:
     version: str
     #: `sys.prefix` of the Python that ran it
     prefix: str
-    #: those that are neither pytest's own nor ours, with the files that they come from
+    #: plugins that are neither pytest's own nor ours, with their files
     plugins: Mapping[str, str]
     conftests: tuple[str, ...]
     #: top-level modules from the checkout, with their files
     modules: Mapping[str, str]
-    #: the same from elsewhere, but neither Python's own nor installed
+    #: top-level modules from elsewhere that are neither Python's own nor installed, with their files
     foreign: Mapping[str, str]
-    #: `sys.path`, and the packages of editable installs that a finder finds elsewhere; as they are
+    #: `sys.path`, and the packages of editable installs that a finder finds elsewhere; paths are not rewritten
     paths: tuple[str, ...] = ()
     editables: Mapping[str, str] = field(default_factory=dict)
     #: None: it did not end
@@ -120,7 +120,7 @@ class Report:
     session: Session | None = None
     #: what could not be collected, each with the reason
     uncollected: tuple[str, ...] = ()
-    #: so many tests were collected and not run
+    #: the number of tests that were collected but not run
     left_out: int = 0
     is_connected: bool = False
     is_forged: bool = False
@@ -137,7 +137,7 @@ def read(heard: Heard, checkout: Path) -> Report:
 
 
 def understood(heard: Heard, checkout: Path) -> Report:
-    """`checkout`: without links in its path, wherever it was."""
+    """`checkout`: its path without links; it may have been on another host."""
     return _Reading(heard, checkout).report()
 
 
@@ -180,7 +180,7 @@ class _Reading:
         return path if inside.startswith("/") else inside.removesuffix("/") or "."
 
     def _why(self, record: Record) -> str:
-        """The first line of what was said, and its place."""
+        """The first line of the message, and its place."""
         lines = [line.strip() for line in clean(record.message).splitlines() if line.strip()]
         said = lines[0][:MAX_MESSAGE] if lines else ""
         file = self._place(record.file if record.file.startswith("/") else str(self._rootdir / record.file))
@@ -192,7 +192,7 @@ class _Reading:
         told: dict[str, list[Record]] = defaultdict(list)
         for record in self._heard.records:
             if record.kind == "phase" and record.when == "setup":
-                told[record.node].clear()  # it is run again: the last time counts
+                told[record.node].clear()  # a rerun: the last one counts
             if record.kind in ("phase", "report"):
                 told[record.node].append(record)
         found = list(told.items())[:MAX_CASES]
@@ -248,7 +248,7 @@ class _Reading:
             return None
         begin, end = self._by_kind["begin"][0], self._by_kind["end"]
         named = [(each.name, self._place(each.file)) for each in self._by_kind["plugin"] if each.file]
-        # A plugin without a name is called by its place in memory.
+        # pytest names a plugin without a name by its address in memory.
         files = {file if name.isdigit() else name: file for name, file in named}
         is_conftest = {name: PurePosixPath(file).name == "conftest.py" for name, file in files.items()}
         modules = {each.name: self._place(each.file) for each in self._by_kind["module"]}

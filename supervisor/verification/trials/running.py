@@ -1,8 +1,8 @@
-"""Runs a program of an agent's making: for so long and no longer, seeing nothing of ours, leaving nothing behind.
+"""Runs a program that an agent wrote: with a deadline, without sight of anything of ours, leaving nothing behind.
 
-Between the daemon and the program stands a keeper (`keeper.py`), which ends all that comes of it by means that no
-process can shed. It does so when the program has ended, its time is up, nobody waits for it any more, or the daemon
-is gone; and not before all of it is gone does `run` return.
+A keeper (`keeper.py`) between the daemon and the program kills all the program's descendants, by means that no
+process can escape. It does so when the program has ended, its deadline has passed, nobody waits for it any more, or
+the daemon is gone. `run` returns only when all of them are gone.
 """
 
 import __future__
@@ -29,15 +29,15 @@ from supervisor.verification.walls.walls import Walls, give
 
 type Means = Literal["walls", "namespace", "subreaper"]
 
-#: of what a program prints, the end is kept
+#: how much of a program's output is kept, from its end
 MAX_TAIL = 16 * 2**10
 _DETECTION_SECONDS = 20.0
 _HERE = Path(__file__).parent
 _KEEPER = ("walls/enclosing", "walls/watching", "trials/ending", "trials/keeper")
-#: goes before it, where the files are noted that the program opens
+#: goes before the keeper if the files that the program opens are noted
 _TRACER = ("tracing/filtering", "tracing/peeking", "tracing/resolving", "tracing/tracer")
 
-#: What passes of the daemon's own environment; no secret is ever under these names.
+#: Variables that are passed on from the daemon's own environment; none of them ever holds a secret.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -52,28 +52,28 @@ class Ended:
     #: None: it was killed at its deadline, or its keeper was
     code: int | None
     tail: str
-    #: whether its keeper was killed, so that nobody knows what became of it
+    #: whether its keeper was killed, so that its end is unknown
     is_lost: bool = False
-    #: what it met of its walls: what it had too much of, and was ended for, or `network`
+    #: the walls that it hit: the limit that it exceeded and was ended for, or `network`
     met: tuple[str, ...] = ()
     #: the files that it opened, if they were to be noted
     traced: Traced | None = None
 
 
 class Unwalled(Exception):
-    """Walls can't be built around a program, and it was not started."""
+    """Walls can't be built around a program, so it was not started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ear:
-    """Where a reporter is heard: the name, and who gets the socket that listens there."""
+    """The socket for a reporter: its name, and the function that gets it once it listens."""
 
     name: str
     opened: Callable[[socket.socket], None]
 
 
 async def means_here() -> Means:
-    """By what processes are ended on this machine without walls, found out by trying, once."""
+    """How processes are ended on this machine without walls; tried once."""
     if not _found:
         path = {"PATH": os.environ.get("PATH", os.defpath)}
         try:
@@ -88,7 +88,7 @@ _found: list[Means] = []
 
 
 async def walls_lack() -> str:
-    """Why no walls can be built on this machine, found out by trying, once; "" if they can."""
+    """Why walls can't be built on this machine, tried once; "" if they can."""
     if not _lacking:
         path = {"PATH": os.environ.get("PATH", os.defpath)}
         with TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ async def walls_lack() -> str:
                 walls = Walls(Path(folder))
                 ended = await run(["true"], cwd=Path("/"), env=path, timeout=_DETECTION_SECONDS, walls=walls)
                 if ended.code is None:
-                    return ""  # nobody knows yet: a run will say it
+                    return ""  # not known yet: a run will tell
                 _lacking.append("" if ended.code == 0 else ended.tail or "a program in them does not run")
             except Unwalled as unwalled:
                 _lacking.append(str(unwalled))
@@ -109,7 +109,7 @@ _lacking: list[str] = []
 
 
 async def tracing_lacks() -> str:
-    """Why nobody can be told on this machine which files a program opens, found out by trying; "" if that can be."""
+    """Why the files that a program opens can't be noted on this machine, found out by a try; "" if they can."""
     path = {"PATH": os.environ.get("PATH", os.defpath)}
     with TemporaryDirectory() as folder:
         try:
@@ -133,7 +133,7 @@ async def run(
     keep: int = MAX_TAIL,
     trace: Trace | None = None,
 ) -> Ended:
-    """Raises OSError where it can't be started, Unwalled where its walls can't be built. So much of its output is
+    """Raises OSError if it can't be started, Unwalled if its walls can't be built. `keep`: how much of its output is
     kept, from the end."""
     by = "walls" if walls is not None else await means_here() if means is None else means
     plan = await in_thread(_planned, walls, cwd) if walls is not None else {}
@@ -174,7 +174,7 @@ async def _ended(
 
 
 async def _open(leash: socket.socket, ear: Ear) -> None:
-    """The socket is made by the keeper, because it has to be in the network that the program has."""
+    """The keeper makes the socket, because it has to be in the program's network."""
     await wait_readable(leash)
     _, numbers, _, _ = socket.recv_fds(leash, 1, 1)
     for number in numbers:
@@ -192,8 +192,8 @@ def _outcome(code: int | None, said: str, tail: str) -> Ended:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What the process that keeps a program is given. Its arguments go before its text: what it keeps can read its
-    command line, and finds nothing there."""
+    """The text that a keeper gets. Its arguments are at the head of the text, not on its command line, which the
+    program can read."""
 
     argv: Sequence[str]
     walls: Mapping[str, Any]
@@ -201,7 +201,7 @@ class _Text:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Descriptors that it has to have."""
+        """The descriptors that the keeper needs."""
         return (*map(int, self.argv[1:3]), *(() if self.noted is None else (self.noted.number,)))
 
     def head(self, body: int) -> bytes:
@@ -232,7 +232,7 @@ def _number(given: Source) -> int:
 
 @cache
 def _body(*, is_tracing: bool) -> bytes:
-    """Several modules in one, compiled already: this Python is also the one that runs it."""
+    """Several modules in one, already compiled: the same Python runs it."""
     modules = (*_TRACER, *_KEEPER) if is_tracing else _KEEPER
     whole = b"\n".join((_HERE.parent / f"{each}.py").read_bytes() for each in modules)
     return marshal.dumps(compile(whole, "keeper", "exec", __future__.annotations.compiler_flag, dont_inherit=True))

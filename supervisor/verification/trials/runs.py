@@ -12,7 +12,7 @@ from supervisor.verification.evidence.switching import Switch
 from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
-#: how `timeout` says that it ended a program; the second one a program that is killed says as well
+#: exit codes of `timeout` for a program that it ended; any program that is killed has the second one, too
 _TIMED_OUT, _KILLED = 124, 137
 
 
@@ -26,15 +26,15 @@ class Instruments:
     env: Mapping[str, str] = field(default_factory=dict)
     #: more arguments for pytest
     args: tuple[str, ...] = ()
-    #: what stands in the fresh checkout in place of what the commit has
+    #: contents in the fresh checkout that replace the commit's
     files: Contents = field(default_factory=dict)
-    #: and what is another file for each test
+    #: files with another content for each test
     switched: Mapping[str, Switch] = field(default_factory=dict)
-    #: a program that lies in front of one of the repository's own
+    #: a program that takes the place of one of the repository's own, and lies
     liar: Telling | None = None
-    #: it stands where a person's checkout may be, if walls can show it there
+    #: the checkout is where a person's may be, if walls can show it there
     is_elsewhere: bool = False
-    #: it is noted which files its programs open, where that can be
+    #: the files that its programs open are noted, where possible
     traces: bool = False
 
     @property
@@ -43,7 +43,7 @@ class Instruments:
 
     @property
     def shows_the_work(self) -> bool:
-        """Whether what such a run does is what the work does: nothing is changed, nobody watches."""
+        """Whether such a run does what the work does: nothing is changed, and nothing watches."""
         return not self.plugins and not self.env and not self.is_elsewhere and not self.changes_files
 
     @property
@@ -52,17 +52,17 @@ class Instruments:
 
     @property
     def contents(self) -> Contents | None:
-        """The files that it puts there; None: it is not known which."""
+        """The files that it puts into the checkout; None: unknown."""
         return self.files if self.liar is None else None
 
     def write(self, into: Path) -> None:
-        """The plugins. Blocking."""
+        """Writes the plugins. Blocking."""
         into.mkdir()
         for name, source in self.plugins.items():
             (into / f"{name}.py").write_text(source)
 
     def laid(self, notes: Path) -> Contents:
-        """What stands in the checkout in place of what the commit has; `notes`: the folder for what is noted."""
+        """The contents in the checkout that replace the commit's. `notes`: the folder for notes."""
         return {**self.files, **{path: each.content(path, notes) for path, each in self.switched.items()}}
 
     def lay(self, checkout: Path, notes: Path) -> None:
@@ -83,11 +83,11 @@ class Run:
     #: the nodes that were asked for
     asked: tuple[str, ...]
     seconds: float
-    #: the time that it had
+    #: its time limit
     limit: float
-    #: for what instruments write; it goes with the trial
+    #: where instruments write; deleted with the trial
     folder: Path
-    #: what was imported from the user's own checkout in place of the one that is tried, in a sentence
+    #: what was imported from the user's own checkout instead of the one under trial, in a sentence
     stray: str = ""
     #: why its walls ended it, and what it did not get because of them, in sentences
     stopped: str = ""
@@ -110,7 +110,7 @@ class Run:
 
     @property
     def held(self) -> bool:
-        """The same, but some of the cases were skipped."""
+        """The same, except that some of the cases may have been skipped."""
         return not self._failure and any(case.result == "passed" for case in self.cases.values())
 
     @property
@@ -129,7 +129,7 @@ class Run:
 
     @property
     def cut_short(self) -> str:
-        """Why it did not come to an end of its own; "" if it did. The machine may be at fault, and not the test."""
+        """Why it did not end by itself; "" if it did. The machine may be at fault, and not the test."""
         if self.ended.is_lost:
             return "it killed the process that watches over it"
         if self.stopped:
@@ -179,7 +179,7 @@ class Run:
         return f"{which} was skipped{f': {case.message}' if case.message else ''}"
 
     def _last(self, before: str) -> str:
-        """The last line of what was printed."""
+        """The last line of the output."""
         lines = [line for line in clean(self.ended.tail).splitlines() if line.strip(" =")]
         said = " ".join(lines[-1:])[:200].strip(" =")
         return f"{before}{said}" if said else ""

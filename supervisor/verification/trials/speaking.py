@@ -1,4 +1,4 @@
-"""Who speaks at the other end of a socket. It runs on other hosts, too: the standard library is all that it has."""
+"""Identifies the process at the other end of a socket. It runs on other hosts, too: only the standard library."""
 
 import errno
 import os
@@ -12,8 +12,8 @@ _SO_PEERPIDFD = 77
 
 
 def is_of_ours(line: socket.socket) -> bool:
-    """Whether this process, or one that it started, speaks at the other end: agents live outside of it. One that has
-    ended speaks no more: who has its number by now may be another one."""
+    """Whether the other end is this process or a descendant of it, which agents are not. A process that has ended
+    does not count: another one may have its number by now."""
     process, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
     try:
         held = line.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)

@@ -1,7 +1,7 @@
-"""Whether a run imported, or its subprocesses would import, what lies in the user's own checkout.
+"""Detects that a run imports, or that its subprocesses would import, code from the user's own checkout.
 
-An editable install points there. What is broken in an agent's checkout would be verified by it, and what is mended
-there would not be seen.
+An editable install points there. With it, broken work in an agent's checkout would be verified, and a repair there
+would not be seen.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MEND = (
 
 
 def stray_import(session: Session, repo: Path, checkout: Path) -> str:
-    """In a sentence; "" if all is well."""
+    """The finding in one sentence; "" if there is none."""
     found = next(_strays(session, repo.resolve(), checkout.resolve()), "")
     return f"{found}, not from the checkout under trial: {MEND}" if found else ""
 
@@ -36,7 +36,7 @@ def _strays(session: Session, repo: Path, checkout: Path) -> Iterator[str]:
 
 
 def _is_stray(path: Path, repo: Path, checkout: Path) -> bool:
-    """An environment that lies in the user's checkout is no part of what is tried."""
+    """A virtual environment in the user's checkout is not under trial."""
     real = path.resolve()
     if not real.is_relative_to(repo) or real.is_relative_to(checkout):
         return False

@@ -1,7 +1,7 @@
-"""Byte code that goes before a run, and the stamp by which it is seen that something was changed. Blocking.
+"""Removes byte code before a run, and computes the stamp that shows whether a folder was changed. Blocking.
 
-Byte code is what somebody has made of a source, or of none, and nobody reads it: what the base does not have is
-removed. This module is also packed for verifiers on other hosts (`remote/packing.py`): it imports nothing of ours.
+Byte code may come from any source, or from none, and nobody reads it: what the base does not have is removed. This
+module is also packed for verifiers on other hosts (`remote/packing.py`), so it imports nothing of ours.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 LARGEST = 2**20
-#: so much of a file is its head
+#: the number of bytes in the head of a file
 HEAD = 400
 
 
@@ -23,7 +23,7 @@ def digest(content: bytes) -> str:
 
 
 def remove_bytecode(checkout: Path, own: Mapping[str, str]) -> None:
-    """All but the base's `own`; an environment that `setup` has made keeps what its installer has put there."""
+    """All but the base's `own`; an environment that `setup` made keeps what its installer put there."""
     for file in _bytecode(checkout):
         path = str(file.relative_to(checkout))
         if file.is_symlink() or file.stat().st_size > LARGEST or own.get(path) != digest(file.read_bytes()):
@@ -39,7 +39,7 @@ def _bytecode(checkout: Path) -> Iterator[Path]:
 
 
 def head_of(file: Path) -> bytes:
-    """How it begins, whatever it is."""
+    """The first bytes of a file of any kind; empty if it can't be read."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             return opened.read(HEAD)
@@ -48,8 +48,8 @@ def head_of(file: Path) -> bytes:
 
 
 def stamp_of(folder: Path) -> str:
-    """Another one as soon as anything below the folder is changed, whatever is done to hide it: no program sets the
-    time of a change."""
+    """A digest that differs once anything below the folder was changed, even if that is hidden: no program can set
+    the time of a change."""
     stamp = hashlib.sha256()
     for place, folders, files in os.walk(folder):
         folders.sort()

@@ -1,9 +1,9 @@
-"""A clean checkout in which tests are run, just as an agent would run them, and what came of each run.
+"""Runs tests in a clean checkout, just as an agent would run them, and keeps the result of each run.
 
-Theory of operation. A trial has one checkout, made ready once by the profile's `setup`. For each run a copy of it
-stands in its place, under the same path, because what `setup` has installed knows that path; HOME and TMPDIR are new
-each time, and after the run all of it is gone. So no run sees what another has left. The places have names as
-those of agents have, and the environment is an agent's, name by name.
+Theory of operation. A trial has one checkout, prepared once by the profile's `setup`. Each run gets a copy of it
+under the same path, because what `setup` installed knows that path; HOME and TMPDIR are new each time, and all of it
+is deleted after the run. So no run sees what another left. Places are named like an agent's, and the environment is
+an agent's, name by name.
 """
 
 import os
@@ -58,7 +58,7 @@ class Stage:
 
     checkout: Path
     env: Mapping[str, str]
-    #: stays until the trial ends
+    #: kept until the trial ends
     folder: Path
     walls: Walls | None = None
 
@@ -67,10 +67,10 @@ class Stage:
 class Trial:
     batch: Batch
     folder: Path
-    #: what is below `home` is there only while a run is under way
+    #: what is below `home` exists only while a run is under way
     places: Places
     sandbox: Sandbox
-    #: what was prepared, as it was then
+    #: the stamp of what was prepared, taken then
     stamp: str = ""
     #: how long its setup took; 0: there was none
     setup_seconds: float = 0.0
@@ -105,7 +105,7 @@ class Trial:
         return self.runs[-1]
 
     def _recorded(self, nodes: tuple[str, ...]) -> str:
-        """Out of its checkout, which goes with the run, to a place that no run can have laid out. Blocking."""
+        """Saves them from the checkout, which goes with the run, to a place that no run can prepare. Blocking."""
         folder, before = self.folder / f"recorded-{os.urandom(6).hex()}", self.places.checkout_in(self.prepared)
         return str(folder) if keep_those_of(self.places.checkout, nodes, folder, before=before) else ""
 
@@ -116,7 +116,7 @@ class Trial:
     async def stage(
         self, nodes: tuple[str, ...] = (), spoken: Spoken | None = None, instruments: Instruments = PLAIN
     ) -> AsyncIterator[Stage]:
-        """A fresh copy of what was prepared, in its place, one at a time."""
+        """A fresh copy of what was prepared, under the same path each time; one at a time."""
         async with self._lock, _temporary(self.folder) as (temporary, standing):
             places, folder = replace(self.places, temporary=temporary), self.folder / os.urandom(6).hex()
             try:
@@ -131,7 +131,7 @@ class Trial:
                     await self.give(places.home)
                 fresh = (folder, temporary)
                 build = partial(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)
-                # What a setup has installed knows where it is.
+                # What a setup has installed knows its own path.
                 seen = Elsewhere.of(self.batch) if instruments.is_elsewhere and self.sandbox.is_on else None
                 if seen is not None:
                     home = folder / "home"
@@ -144,7 +144,7 @@ class Trial:
                 await discard(places.home)
 
     async def set_up(self) -> None:
-        """Once, before all runs: what it leaves, in the checkout and at home, each of them finds."""
+        """Runs once, before all runs: each of them finds what it leaves in the checkout and in HOME."""
         profile, home, checkout = self.batch.profile, self.places.home, self.places.checkout
         async with _temporary(self.folder) as (temporary, standing):
             env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
@@ -158,7 +158,7 @@ class Trial:
         return await in_thread(head_of, self.places.checkout_in(self.prepared) / path)
 
     async def give(self, place: Path) -> None:
-        """To who runs inside of the walls."""
+        """Makes the user inside the walls the owner of a place."""
         if self.sandbox.is_on and await in_thread(place.is_dir):
             await in_thread(give, place)
 
@@ -192,14 +192,14 @@ class Trials:
         self._caches = Caches(state_dir.absolute() / "caches")
 
     async def forget(self) -> None:
-        """Whatever the last daemon had under way."""
+        """Deletes what the last daemon had under way."""
         await at_length(_forget, self._folder)
 
     @asynccontextmanager
     async def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
     ) -> AsyncIterator[Trial]:
-        """`replaced`: paths whose content is another one than in the commit, or None. Raises Unready, GitFailed."""
+        """`replaced`: paths with the content that replaces the commit's; None: no file. Raises Unready, GitFailed."""
         bare = self._store.bare(Path(batch.repo))
         sandbox = await self._sandbox(batch, bare)
         alike = await in_thread(surroundings, batch) if sandbox.is_on else ""
@@ -256,11 +256,11 @@ class Trials:
 
 @asynccontextmanager
 async def _temporary(folder: Path) -> AsyncIterator[tuple[Path, Path]]:
-    """A short path, because what is made in it may be a socket, whose path has little room; and what stands at /tmp
-    inside of walls."""
+    """A folder with a short path, because it may hold a socket, whose path is limited; and the folder that is mounted
+    at /tmp inside walls."""
     made = Path(tempfile.gettempdir()) / os.urandom(5).hex()
     standing = folder / f"tmp-{made.name}"
-    link = folder / f"temporary-{made.name}"  # what a daemon that is killed leaves is found by this
+    link = folder / f"temporary-{made.name}"  # by this, the next daemon finds what a killed one left
     link.symlink_to(made)
     made.mkdir(mode=0o700)
     standing.mkdir()

@@ -1,13 +1,12 @@
-"""Encloses a program: the only files that it sees are those that were named, and it has no rights over anything else.
+"""Encloses a program: it sees only the files that were named, and has no rights over anything else.
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours. Three namespaces are nested:
 
     the keeper     leaves the host's mounts, network, processes and IPC
     process 1      builds the file system in them, and holds all rights over them
-    the program    is in a user namespace of its own, so it has no rights over the two above, and none that it could
-    get
+    the program    is in its own user namespace, so it has no rights over the two above and can't get any
 
-Root's program is nobody's on the host; it still sees itself as root.
+Root's program runs as nobody on the host; it still sees itself as root.
 """
 
 import _socket
@@ -28,18 +27,18 @@ _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 _CAPBSET_DROP, _NO_NEW_PRIVS, _DUMPABLE = 24, 38, 4
 _KEYCTL, _JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
-_CREATE_RULESET, _RESTRICT_SELF, _SCOPES = 444, 446, 1  # Landlock, for sockets without a file
+_CREATE_RULESET, _RESTRICT_SELF, _SCOPES = 444, 446, 1  # Landlock, for abstract sockets
 _OLD = "/.old"
 
 _c = ctypes.CDLL(None, use_errno=True)
 
 
 class Unbuilt(Exception):
-    """What part of the walls can't be built, and why."""
+    """The part of the walls that can't be built, and why."""
 
 
 def leave_host(user: int, group: int, *, network: bool) -> None:
-    """`network`: whether the host's is kept. Otherwise there is a loopback and nothing else."""
+    """`network`: whether the host's is kept; otherwise there is only a loopback interface."""
     flags = os.CLONE_NEWPID | os.CLONE_NEWIPC | (0 if network else os.CLONE_NEWNET)
     try:
         os.unshare(flags if user == 0 else flags | os.CLONE_NEWUSER)
@@ -68,7 +67,7 @@ def write_map(path: str, text: str) -> None:
 
 
 def build(walls: dict[str, Any]) -> None:
-    """The file system as it was planned (`walls.py`), for this process and those that it will start."""
+    """Mounts the planned file system (`walls.py`) for this process and those that it will start."""
     before = os.umask(0o022)
     try:
         os.unshare(os.CLONE_NEWNS)
@@ -95,7 +94,7 @@ def build(walls: dict[str, Any]) -> None:
 
 
 def _place(kind: str, source: str, target: str, options: str) -> None:
-    """Cases: a link, a file of ours, a file system of the kernel's, and what is bound from the host."""
+    """Cases: a link, a file of ours, a file system of the kernel's, and a bind mount from the host."""
     place = os.fsencode(target)
     if kind in ("link", "text"):
         _make(kind, source, target)
@@ -148,7 +147,7 @@ def _checked(result: int) -> None:
 
 
 class Sealed:
-    """The way of a program from process 1 into its own user namespace; process 1 has to map its ids from above."""
+    """Moves a program from process 1 into its own user namespace; process 1 has to map its ids from outside."""
 
     def __init__(self, user: int, group: int, outer: int) -> None:
         self._user, self._group, self._outer = user, group, outer
@@ -156,8 +155,8 @@ class Sealed:
         self._answered, self._answers = os.pipe()
 
     def enter(self, *, is_scoped: bool) -> None:
-        """In the program's process, before it becomes the program. `is_scoped`: of sockets without a file it reaches
-        its own only; from Linux 6.12 on."""
+        """Called in the program's process, before it becomes the program. `is_scoped`: it reaches no abstract sockets
+        but its own; from Linux 6.12 on."""
         try:
             os.unshare(os.CLONE_NEWUSER)
             os.write(self._asked, b"?")
@@ -169,7 +168,7 @@ class Sealed:
         except OSError:
             os._exit(127)
         if number := _KEYCTL.get(os.uname().machine):
-            _c.syscall(number, _JOIN_SESSION_KEYRING, None)  # the one that it has is the daemon's
+            _c.syscall(number, _JOIN_SESSION_KEYRING, None)  # the inherited one is the daemon's
         _c.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
         if is_scoped:
             asked = bytes(16) + _SCOPES.to_bytes(8, sys.byteorder)
@@ -182,7 +181,7 @@ class Sealed:
                 break
 
     def let(self, program: int) -> None:
-        """In process 1."""
+        """Called in process 1."""
         os.close(self._asked)
         if not os.read(self._asks, 1):
             raise Unbuilt("a user namespace for the program")
@@ -196,14 +195,14 @@ class Sealed:
 
 
 def keep_descriptors() -> None:
-    """From programs that are started: none of them has more than the usual three."""
+    """Keeps descriptors from programs that are started: each has only the usual three."""
     for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 -- this text is in one of them
         if int(each) > 2:
             _c.fcntl(int(each), fcntl.F_SETFD, fcntl.FD_CLOEXEC)
 
 
 def become(argv: list[str]) -> None:
-    """As `os.execvp`, which imports modules at a time when none can be read any more."""
+    """Like `os.execvp`, which would import modules when they can't be read any more."""
     folders = [""] if "/" in argv[0] else os.environ.get("PATH", os.defpath).split(":")
     found: OSError | None = None
     for folder in folders:

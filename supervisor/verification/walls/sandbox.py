@@ -1,5 +1,4 @@
-"""Which walls a trial has, by its profile and by what this machine can build; and what is said of those that it
-met."""
+"""Decides which walls a trial has, by its profile and by what this machine can build; explains those that it hit."""
 
 import os
 from collections.abc import Collection
@@ -11,7 +10,7 @@ from supervisor.model.profile import Profile
 from supervisor.verification.walls.toolchain import tools
 from supervisor.verification.walls.walls import MEGABYTE, Limits, Walls, own_places
 
-#: each setting of the kernel that keeps an ordinary user from building them, with the value at which it does
+#: kernel settings that may keep an ordinary user from building walls: the value that does, and one that does not
 _SWITCHES = {
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
     "kernel.unprivileged_userns_clone": ("0", "1"),
@@ -33,7 +32,7 @@ NOT_ENCLOSED = {
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Of one trial."""
+    """The walls of one trial."""
 
     batch: Batch
     state_dir: Path
@@ -48,7 +47,7 @@ class Sandbox:
 
     @property
     def note(self) -> str:
-        """What a person has to know of runs that had no walls."""
+        """What a person has to know about runs without walls."""
         return f"without walls: {self.lacks}" if self.batch.profile.sandbox != "off" and self.lacks else ""
 
     def walls(
@@ -61,8 +60,8 @@ class Sandbox:
         is_setup: bool = False,
         moved: tuple[tuple[Path, Path], ...] = (),
     ) -> Walls | None:
-        """`standing`: the folder at /tmp. `places` may be written, and the `fresh` ones among them were made for
-        this."""
+        """`standing`: the folder that is mounted at /tmp. `places` are writable; the `fresh` ones among them were
+        made for this."""
         if not self.is_on:
             return None
         profile, repo = self.batch.profile, Path(self.batch.repo)
@@ -93,7 +92,7 @@ def limits_of(profile: Profile) -> Limits:
 
 
 def mend(lacks: str) -> str:
-    """What to do where walls can't be built."""
+    """What to do if walls can't be built."""
     for name, (bad, good) in _SWITCHES.items():
         try:
             if Path("/proc/sys", name.replace(".", "/")).read_text().strip() == bad:
@@ -104,7 +103,7 @@ def mend(lacks: str) -> str:
 
 
 def ended_for(met: Collection[str], profile: Profile, *, is_here: bool = True) -> str:
-    """Why it was ended by its walls, in a sentence; "" if it was not."""
+    """Why its walls ended a program, in a sentence; "" if they did not."""
     limits = limits_of(profile)
     memory = _size(limits.memory_here) if is_here or limits.memory else "half of its host's"
     said = {
@@ -117,7 +116,7 @@ def ended_for(met: Collection[str], profile: Profile, *, is_here: bool = True) -
 
 
 def missed(met: Collection[str]) -> str:
-    """What else it met, for who fails anyway."""
+    """What else a program hit, to explain a failure."""
     asked = "it tried to reach the network, which the profile does not give (`sandbox_network`)"
     return asked if "network" in met else ""
 

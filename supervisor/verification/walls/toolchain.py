@@ -1,8 +1,8 @@
-"""What of the machine the tool chain needs, beside the system's own folders: found by following, never by guessing.
+"""Finds what the tool chain needs besides the system's own folders: by following references, never by guessing.
 
-Starting from PATH and from the program that runs pytest: links to what they point at, an environment of Python's to
-the Python that it was made of and to the folders that its `.pth` files name, and a folder of programs to the folder
-that has their libraries. What holds more than tools (a home, the daemon's state) is not taken as a whole.
+From PATH and the program that runs pytest, it follows links to their targets, a virtual environment to its base
+Python and to the folders that its `.pth` files name, and a folder of programs to the folder with their libraries. A
+folder that holds more than tools (a home, the daemon's state) is not taken as a whole.
 """
 
 import os
@@ -27,8 +27,8 @@ _LONGEST_CHAIN = 40
 def tools(
     path: str, programs: Collection[str], named: Collection[Path], private: Collection[Path], repo: Path
 ) -> frozenset[Path]:
-    """Blocking. `named`: what is needed besides. `private`: what is never taken as a whole, nor anything around it.
-    `repo`: the user's checkout, of which only environments are tools."""
+    """Blocking. `named`: what else is needed. `private`: folders that are never taken as a whole, nor any folder
+    around them. `repo`: the user's checkout, in which only environments are tools."""
     folders = tuple(dict.fromkeys(Path(each) for each in path.split(os.pathsep) if each.startswith("/")))
     stamps = tuple(_stamp(each) for each in folders)
     search = _Search(private, repo)
@@ -55,7 +55,7 @@ def _found(
     search = _Search(private, repo)
     for folder, stamp in zip(folders, stamps, strict=True):
         if stamp and not is_below(folder, SYSTEM):
-            with suppress(OSError):  # what we can't look at, nobody in there can use
+            with suppress(OSError):  # what we can't read, the program can't use
                 search.folder(folder)
                 search.links(folder)
     for program in programs:
@@ -72,7 +72,7 @@ class _Search:
         self._private, self._repo = private, repo
 
     def folder(self, folder: Path) -> None:
-        """One of programs, and what belongs to them."""
+        """Takes a folder of programs, and what belongs to them."""
         self.take(folder)
         above = folder.parent
         if (above / "pyvenv.cfg").is_file():
@@ -88,7 +88,7 @@ class _Search:
                 self.file(link)
 
     def file(self, file: Path | None) -> None:
-        """A program: each step of the way to where it really is."""
+        """Takes a program, and each link on the way to its real file."""
         for _ in range(_LONGEST_CHAIN):
             if file is None or is_below(file, SYSTEM):
                 return

@@ -1,9 +1,9 @@
-"""What a program of an agent's sees of this machine, and what it may take: a list of mounts, and limits.
+"""What an agent's program sees of this machine, and how much it may take: a list of mounts, and limits.
 
-The list begins with nothing. It names the system's folders, the tool chain and what the profile allows (readable),
-and the places of one run (writable). So whatever else there is (homes, the daemon's state, its socket, other
-checkouts) does not have to be known to be out of sight. `enclosing` mounts it. Verifiers on other hosts get this
-module as well (`remote/packing.py`).
+The list starts empty. It names the system's folders, the tool chain and what the profile allows (readable), and the
+places of one run (writable). So everything else (homes, the daemon's state, its socket, other checkouts) is hidden
+without being listed. `enclosing` mounts the list. Verifiers on other hosts get this module as well
+(`remote/packing.py`).
 """
 
 import os
@@ -20,12 +20,12 @@ from supervisor.verification.walls.toolchain import SYSTEM
 Mount = tuple[str, str, str, str]
 
 MEGABYTE = 2**20
-#: root's programs are this user on the host, who owns nothing there
+#: root's programs run as this user on the host, who owns nothing there
 NOBODY = 65534
-#: no route leads there, so that who looks up a name hears at once that there is no network
+#: no route leads there, so that a name lookup fails at once for want of a network
 _NO_NAMES = "nameserver 192.0.2.1\n"
 _RESOLVER = Path("/etc/resolv.conf")
-#: those that stand at a place of the host's
+#: kinds of mounts that may lie at a path of the host's
 _PLACED = ("readable", "writable", "hidden", "closed", "tmpfs")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
@@ -47,25 +47,25 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    #: stands at /tmp and /var/tmp
+    #: mounted at /tmp and /var/tmp
     temporary: Path
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    #: never seen, even where something around it is
+    #: never visible, even inside a visible folder
     private: tuple[Path, ...] = ()
-    #: a folder of the user's, and what is shown in its place
+    #: a folder of the user's, and the folder that is shown in its place
     shown: tuple[Path, Path] | None = None
-    #: what the daemon has made for this run, in which all belongs to the program
+    #: made by the daemon for this run; everything in them belongs to the program
     fresh: tuple[Path, ...] = ()
     network: bool = False
     limits: Limits = Limits()
-    #: more mounts, which stand for others at their place
+    #: more mounts, which replace others at the same place
     also: tuple[Mount, ...] = ()
-    #: folders that may be written, each seen at another path, too
+    #: writable folders, each visible at another path, too
     moved: tuple[tuple[Path, Path], ...] = ()
 
     def plan(self, cwd: Path) -> dict[str, Any]:
-        """For the keeper. Blocking."""
+        """The plan for the keeper. Blocking."""
         places = ["/tmp", *(str(each) for each in self.writable if each.is_dir())]
         limits = {
             "memory": self.limits.memory_here,
@@ -83,7 +83,7 @@ class Walls:
         }
 
     def _mounts(self) -> dict[str, Mount]:
-        """By their place; what comes later stands for what came before."""
+        """By their place; a later mount replaces an earlier one."""
         mounts = [*_system(), *self._runtime(), *_resolver(self.network)]
         mounts += [("hidden", "", str(each), "mode=755,size=1m") for each in self.private if _is_there(each)]
         mounts += [("readable", str(each.resolve()), str(each), "") for each in self.readable if _is_there(each)]
@@ -100,7 +100,7 @@ class Walls:
             yield "tmpfs", "", folder, f"mode=700,size=16m,uid={user}"
 
     def _shown(self) -> Iterator[Mount]:
-        """Of the folder's entries those that no tool lies in."""
+        """The entries of the folder that contain no tool."""
         if self.shown is None or self.shown[0] in self.readable:
             return
         place, source = self.shown
@@ -114,19 +114,19 @@ class Walls:
 
 
 def _is_there(place: Path) -> bool:
-    """For us; what we can't see, nobody in there is shown."""
+    """Whether we can see it; what we can't see is not shown to the program."""
     return os.access(place, os.F_OK)
 
 
 def outer_user() -> int:
-    """Who the program is on the host."""
+    """The user that the program runs as on the host."""
     user = os.getuid()
     return NOBODY if user == 0 and _is_mapped(NOBODY) else user
 
 
 def give(place: Path) -> None:
-    """To who runs inside of the walls, all that is in it. By folders that are open: one that becomes a link meanwhile
-    leads nowhere. Blocking."""
+    """Makes the user inside the walls the owner of a place and of everything in it. It goes through open folders, so
+    one that is replaced by a link meanwhile leads nowhere. Blocking."""
     user = outer_user()
     if user == os.getuid():
         return
@@ -143,7 +143,7 @@ def _is_mapped(user: int) -> bool:
 
 
 def own_places(state_dir: Path) -> tuple[Path, ...]:
-    """What is the daemon's, its user's, or somebody else's for a while."""
+    """Places of the daemon and of its user, and the folder of temporary files, which others use as well."""
     home = Path.home()
     credentials = paths.credentials_directory()
     found = (home, home / ".local", state_dir, paths.config_file().parent, paths.socket().parent, credentials)
@@ -174,14 +174,14 @@ def _resolver(network: bool) -> Iterator[Mount]:
 
 
 def _is_as_on_host(mount: Mount) -> bool:
-    """What is in it is seen at the place where it is on the host."""
+    """Whether its content is visible at the same path as on the host."""
     kind, source, place, _ = mount
     return kind == "readable" and source == place
 
 
 def _where_links_lead(mounts: dict[str, Mount]) -> dict[str, Mount]:
-    """What is named by a link, in a folder that is seen as it is on the host, is mounted where the link leads:
-    nothing can be mounted on a link, and what it leads to may not be there yet."""
+    """A place that is a link, in a folder that is visible as on the host, is mounted where the link leads: nothing
+    can be mounted on a link, and its target may not be there yet."""
     led: dict[str, Mount] = {}
     for place, mount in mounts.items():
         kind, source, _, options = mount
@@ -193,7 +193,7 @@ def _where_links_lead(mounts: dict[str, Mount]) -> dict[str, Mount]:
 
 
 def _needed(mounts: dict[str, Mount]) -> list[Mount]:
-    """From the outside to the inside, without those that are seen as they are already, or that hide nothing."""
+    """Outer mounts first, without those whose content is visible already and those that hide nothing."""
     kept: list[Mount] = []
     around: list[Mount] = []
     for place in sorted(mounts, key=lambda each: each.split("/")):

@@ -1,9 +1,9 @@
-"""Watches what an enclosed program takes, and says when it is too much.
+"""Watches what an enclosed program takes, and reports when it is too much.
 
 This is part of the keeper's text (`trials/keeper.py`), so it imports nothing of ours; process 1 runs it. The kernel
-itself limits processes and shared memory. For the rest there is a cheap look ten times a second (pages of each
-process, free blocks of each disk). Only when that raises a suspicion is it counted what the program really has,
-because others use the machine as well. A disk that is nearly full ends the program whoever filled it.
+itself limits processes and shared memory. The rest is checked cheaply ten times a second (pages of each process, free
+blocks of each disk). Only on suspicion is the program's real use counted, because others use the machine as well. A
+disk that is nearly full ends the program, whoever filled it.
 """
 
 import os
@@ -14,18 +14,18 @@ if __name__ != "__main__":
     from typing import Any
 
 EVERY_SECONDS = 0.1
-#: counting takes a while: not more often than this
+#: counting takes a while: it is done at most this often
 _COUNT_SECONDS = 0.5
-#: so much of a disk is left to others; less where less was free
+#: how much of a disk is left to others; less if less was free
 _LEFT_BYTES, _LEFT_FILES = 2**30, 20_000
 _PAGE = resource.getpagesize()
 _SHARED_MEMORY = "/dev/shm"
 
 
 def limit_processes(most: int) -> None:
-    """In the program's process: its user namespace counts its own processes only. The kernel's limit is above the one
-    that is watched, so that who reaches it is seen. What the kernel writes when one crashes, and whom it kills first
-    when memory is short, is decided here as well."""
+    """Called in the program's process: its user namespace counts only its own processes. The kernel's limit is above
+    the watched one, so that a program that reaches the watched one is noticed. This also turns core dumps off, and
+    makes the kernel kill the program first when memory is short."""
     limit = most + max(16, most // 4)
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -54,7 +54,7 @@ class Watch:
         return self._on_disk()
 
     def facts(self) -> list[str]:
-        """What it ran into without being ended for it, once it has ended."""
+        """The walls that it hit without being ended for it; to be called once it has ended."""
         return ["network"] if self._is_alone and _unreachable() else []
 
     def _on_disk(self) -> str:
@@ -77,7 +77,7 @@ class Watch:
         return True
 
     def _written(self) -> int:
-        """Bytes on disk of all files that were changed since the beginning, those without a name included."""
+        """Bytes on disk of all files that were changed since the start, including open files without a name."""
         seen: set[tuple[int, int]] = set()
         waiting, size = list(self._places), 0
         while waiting and size < self._disk:
@@ -105,7 +105,7 @@ def _numbers() -> list[str]:
 
 
 def _processes() -> tuple[int, int]:
-    """Threads, and bytes in memory; what processes share is counted for each."""
+    """Threads, and bytes in memory; shared memory is counted for each process."""
     threads = pages = 0
     for number in _numbers():
         fields = _read(f"/proc/{number}/stat").rpartition(b")")[2].split()
@@ -115,7 +115,7 @@ def _processes() -> tuple[int, int]:
 
 
 def memory() -> int:
-    """Bytes that nobody but the program needs: not those of files, which the kernel can forget."""
+    """Bytes that only the program needs, without those of files, which the kernel can drop."""
     anonymous = 0
     for number in _numbers():
         for line in _read(f"/proc/{number}/smaps_rollup").splitlines():
@@ -155,7 +155,7 @@ def _used(folder: str) -> int:
 
 
 def _unreachable() -> int:
-    """How often something was sent to where no route leads, as the network namespace counts it."""
+    """How many packets had no route, as the network namespace counts them."""
     names, _, rest = _read("/proc/net/snmp").partition(b"\nIp: ")
     numbers = dict(zip(names.split()[1:], rest.split(), strict=False))
     sixth = dict(line.split() for line in _read("/proc/net/snmp6").splitlines() if len(line.split()) == 2)

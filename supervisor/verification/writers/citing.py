@@ -43,7 +43,7 @@ async def ask(task: Task, checkout: Path, env: Mapping[str, str]) -> Answer:
 
 
 def answer(task: Task, report: Report) -> Answer:
-    """Cases: an unreadable test, its own citation no better, others left behind, nothing that proves the block."""
+    """Problems: an unreadable test, its own citation still stale, too many others stale, no proof of the block."""
     if report.unreadable:
         return Answer(f"{report.unreadable[0].path} can't be read")
     own = [cited for cited in report.cited if cited.test.id == task.test]

@@ -1,7 +1,7 @@
-"""Executes a proposed block of a tutorial as a newcomer would type it: alone, in an empty folder, for so long.
+"""Executes a proposed block of a tutorial as a newcomer would type it: alone, in an empty folder, in limited time.
 
 The clone's own `bin` and `.venv/bin` come first on PATH. The block is read by bash, which stops at the first command
-that fails; what it printed is recorded beneath the lines as they were read.
+that fails; its output is recorded beneath the lines as they were read.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Judges what writers have written, and keeps it as a proposal: it counts when a person takes it, and not before.
+"""Judges what writers have written, and keeps it as a proposal: it counts only once a person accepts it.
 
     seed      nothing but the seed has changed, it is one block now, and the block is executed
     block     only tests have changed; the block is cited by tests that run its commands, and they pass each time
     stale     the same, for the test whose citation was stale
 
-What did not hold is kept as well, with what confused its writer: that is the report on the tool's interface.
+A rejected proposal is kept as well, with what confused its writer: that is the report on the tool's interface.
 """
 
 import base64
@@ -111,7 +111,7 @@ class WritingJudge:
                 await surely(self._log, AttemptKey(batch.id, job.number, job.attempts), trial)
 
     async def _obeys(self, batch: Batch, task: Task, work: Changes) -> None:
-        """Policy as for everybody; and a writer writes in one place."""
+        """The usual policy applies; in addition, a writer may change one place only."""
         place = task.tutorial if task.kind == "seed" else f"{task.tests.rstrip('/')}/**".removeprefix("./")
         allowed = Allowed((place.lstrip("/"),), batch.profile.deny_paths)
         home = self._layout.state_dir
@@ -188,7 +188,7 @@ def _all_pass(run: Run, tests: Iterable[str]) -> bool:
 
 
 async def _bundle(bare: Path, batch: Batch, job: Job) -> str:
-    """The commits as they are: no text for a mail program to be misled by."""
+    """The commits as they are, not as text that could mislead a mail program."""
     found = await git(
         bare, "for-each-ref", f"--points-at={job.brought.head}", f"refs/supervisor/{batch.id}/{job.number}/"
     )

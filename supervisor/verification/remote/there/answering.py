@@ -1,10 +1,10 @@
-"""Answers one question of the daemon's: a tree, made ready once, and some runs in fresh copies of it.
+"""Answers one question of the daemon's: prepares a tree once, and makes some runs in fresh copies of it.
 
     python3 -I verifier.pyz QUESTION
 
 The question is a file that is removed when it has been read. It names the commit, says what to lay into the checkout,
 how to set it up, and what to run with which environment. The answer is printed: JSON, compressed, as one line. Each
-question has all that it takes, so a verifier that knows nothing of a trial makes it ready again.
+question is complete, so a verifier that knows nothing of a trial prepares it again.
 """
 
 import base64
@@ -23,7 +23,7 @@ from supervisor.verification.trials.tidying import head_of, remove_bytecode, sta
 from supervisor.verification.walls.walls import give
 
 MAX_NOTES = 8 * 2**20
-#: of what a run with probes leaves, this goes home
+#: the files of a run with probes that are sent back
 NOTES = ("seen", "asked", "untold")
 
 
@@ -90,7 +90,7 @@ class _Trial:
     # --- once
 
     def _prepare(self) -> dict[str, Any] | None:
-        """What went wrong with its setup, if something did."""
+        """How its setup failed; None if it did not."""
         readying.receive(self._clone, self._question["pack"], self._question["sha"])
         tree = readying.check_out(self._clone, self._question["sha"], self._checkout)
         remove_bytecode(self._checkout, self._trial["bytecode"])
@@ -174,7 +174,7 @@ def _ended(done: keeping.Kept) -> dict[str, Any]:
 
 
 def _note(file: Path) -> str:
-    """What probes have noted, and nothing that a link leads to. Of too much, so much that it is seen to be cut."""
+    """The notes of a probe; links are not followed. One byte over the limit is kept to show that there was more."""
     if file.is_symlink() or not file.is_file():
         return ""
     with file.open("rb") as opened:

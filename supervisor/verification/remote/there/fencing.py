@@ -1,4 +1,4 @@
-"""The walls around a run on this host, as `walls/sandbox` has them on the build box."""
+"""The walls around a run on this host; the counterpart of `walls/sandbox` on the daemon's machine."""
 
 import os
 import tempfile
@@ -14,7 +14,7 @@ DETECTION_SECONDS = 20.0
 
 
 def walls_lack() -> str:
-    """Why no walls can be built here, found out by trying; "" if they can."""
+    """Why walls can't be built here, found out by a try; "" if they can."""
     env = {"PATH": os.environ.get("PATH", os.defpath)}
     with tempfile.TemporaryDirectory() as folder:
         walls = Walls(Path(folder), fresh=(Path(folder),))
@@ -33,7 +33,7 @@ def plan(
     objects: Path,
     network: bool,
 ) -> dict[str, Any]:
-    """`standing`: the folder at /tmp. `places` may be written, and the `fresh` ones among them were made for this."""
+    """`standing`: the folder that is mounted at /tmp. `places` are writable; the `fresh` ones were made for this."""
     private = own_places(checkout.parents[4])
     named = tuple(map(Path, asked["named"]))
     found = tools(os.environ.get("PATH", os.defpath), asked["programs"], named, private, Path("/nonexistent"))

@@ -1,6 +1,6 @@
-"""Runs a program below the keeper, and hears the reporter inside of it: as `trials/running` does, with threads.
+"""Runs a program below the keeper, and receives from the reporter inside it: like `trials/running`, with threads.
 
-The keeper's text is the very one that the daemon uses.
+The keeper's text is the same one that the daemon uses.
 """
 
 import __future__
@@ -18,7 +18,7 @@ from typing import Any
 from supervisor.verification.trials.speaking import is_of_ours
 
 MAX_TAIL = 16 * 2**10
-#: of what the reporter says
+#: of what the reporter sends
 MAX_BYTES = 8 * 2**20
 _MAX_RECORD = 2**18
 _REST_SECONDS = 10.0
@@ -59,7 +59,7 @@ class Kept:
 
 
 class Listener:
-    """Where the reporter is heard: one connection, of a process below this one."""
+    """Receives from the reporter: over one connection, from a process below this one."""
 
     def __init__(self, name: str, nonce: str) -> None:
         self.name, self._nonce = name, nonce
@@ -67,7 +67,7 @@ class Listener:
         self._silent = threading.Event()
 
     def listen(self, leash: socket.socket) -> None:
-        """The keeper makes the socket, in the network that the program has."""
+        """The keeper makes the socket, in the program's network."""
         try:
             _, numbers, _, _ = socket.recv_fds(leash, 1, 1)
             if numbers:
@@ -103,7 +103,7 @@ class Listener:
                 self.heard.records.append(data.decode(errors="replace"))
 
     def rest(self) -> Heard:
-        """All processes of the run have ended: what they said lies in the socket."""
+        """All that was received; all processes of the run have ended, and what they sent is in the socket."""
         if self.heard.is_connected:
             self._silent.wait(_REST_SECONDS)
         self._silent.set()
@@ -157,7 +157,7 @@ def run(
 def _keeper(
     text: bytes, where: str, env: Mapping[str, str], prints: int, ends: tuple[int, int]
 ) -> "subprocess.Popen[bytes]":
-    """`ends`: what only it has."""
+    """`ends`: descriptors that only the keeper has from then on."""
     number = _memory(text)
     try:
         return subprocess.Popen(
@@ -195,7 +195,7 @@ def _kept(said: str, tail: str, *, is_late: bool) -> Kept:
 
 
 def _memory(text: bytes) -> int:
-    """Not in a file: what is kept could read it there."""
+    """Holds the text in memory, because the program could read it in a file."""
     number = os.memfd_create("text")
     os.write(number, text)
     os.lseek(number, 0, os.SEEK_SET)
@@ -203,7 +203,7 @@ def _memory(text: bytes) -> int:
 
 
 def _text(words: Sequence[str], plan: Mapping[str, Any]) -> bytes:
-    """Its arguments go before its text, so that they are in no command line."""
+    """The arguments are at the head of the text, so that they are on no command line."""
     flags = __future__.annotations.compiler_flag
     parts = [pkgutil.get_data(f"supervisor.verification.{folder}", f"{name}.py") or b"" for folder, name in _PACKAGES]
     source = b"\n".join(parts)
@@ -213,6 +213,6 @@ def _text(words: Sequence[str], plan: Mapping[str, Any]) -> bytes:
 
 
 def means_here() -> str:
-    """By what processes are ended without walls: found out by trying."""
+    """How processes are ended without walls, found out by a try."""
     done = run(["true"], "/", {"PATH": os.environ.get("PATH", os.defpath)}, _DETECTION_SECONDS, "namespace")
     return "namespace" if done.code == 0 else "subreaper"

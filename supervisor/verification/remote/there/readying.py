@@ -1,4 +1,4 @@
-"""A checkout on this host, made ready once for all runs of a trial: objects, files, byte code, `setup`."""
+"""Prepares a checkout on this host, once for all runs of a trial: objects, checkout, files."""
 
 import base64
 import os
@@ -48,7 +48,7 @@ def objects_of(clone: Path) -> Path:
 
 
 def receive(clone: Path, pack: str, sha: str) -> None:
-    """Only what the clone does not have is sent."""
+    """The pack has only what the clone lacks. Raises NotThere."""
     if pack:
         git(clone, "index-pack", "--stdin", "--fix-thin", stdin=base64.b64decode(pack))
     try:
@@ -58,7 +58,7 @@ def receive(clone: Path, pack: str, sha: str) -> None:
 
 
 def check_out(clone: Path, sha: str, into: Path) -> str:
-    """One branch, no remote, no hook, objects borrowed from the clone; its tree is returned."""
+    """One branch, no remote, no hook, objects borrowed from the clone. Returns its tree."""
     into.mkdir(parents=True)
     git(into, "init", "-q", "--template=", "-b", "base", ".")
     alternates = into / ".git" / "objects" / "info" / "alternates"
