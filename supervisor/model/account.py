@@ -151,7 +151,7 @@ class Account:
     day: Spent = Spent()
     week: Spent = Spent()
     ever: Spent = Spent()
-    #: the attempts that ended by publishing, and what they used
+    #: the attempts that ended without a refusal, and what they used
     jobs: int = 0
     job_usage: Usage = NOTHING
     job_money: int = 0

@@ -120,7 +120,7 @@ def equipped(state: State, attempt: Attempt) -> Batch:
 
 
 def on_configured(state: State, event: ev.AccountsConfigured) -> State:
-    """An account that was removed keeps what is known of it for as long as it has agents, and loses its limits."""
+    """An account that was removed keeps what is known of it, and loses its limits."""
     state = replace(state, budget=event.budget, configured_accounts=event.accounts)
     specs = {spec.name: spec for spec in event.accounts}
     for name, account in state.accounts.items():
