@@ -80,8 +80,8 @@ class Group:
 
     keys: frozenset[Key]
     seconds: float
-    results: Mapping[Key, ev.Event]
-    place: int = 0
+    #: each is told as soon as it is settled
+    results: Mapping[Key, Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Reader:
     integrating: float = 0.0
     partial: float = 0.0
     #: by the first claim of each group: when it began, its claims, and their results
-    verifying: dict[Key, tuple[float, set[Key], dict[Key, ev.Event]]] = field(default_factory=dict)
+    verifying: dict[Key, tuple[float, set[Key], dict[Key, Answer]]] = field(default_factory=dict)
     group_of: dict[Key, Key] = field(default_factory=dict)
     #: by the number of each group of files: when it began, and its files
     surveying: dict[int, tuple[float, tuple[str, ...]]] = field(default_factory=dict)
@@ -206,10 +206,10 @@ class _Reader:
         if (first := self.group_of.pop(key, None)) is None:
             return
         begun, keys, results = self.verifying[first]
-        results[key] = event
+        results[key] = Answer(at - begun, event, place)
         if results.keys() == keys:
             del self.verifying[first]
-            found.groups.append(Group(frozenset(keys), at - begun, results, place))
+            found.groups.append(Group(frozenset(keys), at - begun, results))
 
 
 def verify_seconds(groups: Iterable[Group]) -> tuple[float, ...]:

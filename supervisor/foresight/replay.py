@@ -15,7 +15,7 @@ from supervisor.errors import ImpossibleTransition
 from supervisor.flow import batches
 from supervisor.flow.history import apply
 from supervisor.flow.plan import next_at, plan
-from supervisor.foresight.recording import Agent, Answer, Group, Key, Recording
+from supervisor.foresight.recording import Agent, Answer, Key, Recording
 from supervisor.foresight.sizes import fitted
 from supervisor.model import effect as eff
 from supervisor.model import event as ev
@@ -166,7 +166,7 @@ class _Stage:
         elif isinstance(event, ev.BatchFinished) and event.batch == self.batch:
             self.over = self.state.batches[self.batch]
 
-    def later(self, at: float, answer: Answer | Group, event: ev.Event) -> None:
+    def later(self, at: float, answer: Answer, event: ev.Event) -> None:
         self._order += 1
         heappush(self._waiting, (at, answer.place, self._order, event))
 
@@ -213,7 +213,8 @@ class _Stage:
         keys = frozenset((key.job, key.attempt) for key in effect.keys)
         if (known := self._known.get(keys)) is not None:
             for key in sorted(keys):
-                self.later(self.now + known.seconds, known, known.results[key])
+                answer = known.results[key]
+                self.later(self.now + answer.seconds, answer, answer.event)
             return
         seconds = self._line.at(len(keys))
         for key in sorted(keys):
@@ -223,8 +224,8 @@ class _Stage:
     def _verdict(self, key: Key) -> ev.Event:
         """The final verdict that the claim had; otherwise one that agrees with the claim."""
         for group in reversed(self.recording.groups):
-            if isinstance(found := group.results.get(key), ev.WorkVerified):
-                return found
+            if (found := group.results.get(key)) is not None and isinstance(found.event, ev.WorkVerified):
+                return found.event
         claim = self.state.batches[self.batch].job(key[0]).brought.claim
         return ev.WorkVerified(self.now, self.batch, *key, outcome=claim)
 
