@@ -64,7 +64,9 @@ def wanted(state: State, event: ev.PartialWanted, batch: Batch) -> State:
     if event.automatic:
         batch = batch.merging(replace(batch.integrations, is_asked=True))
         state = state.with_batch(batch).drop(("straggle", batch.id))
-    return state.put(("partial", batch.id), event.at) if is_awaited(batch) else state
+    # Its last job may have ended in the same turn: then the whole is integrated.
+    is_due = is_awaited(batch) and not batch.is_drained
+    return state.put(("partial", batch.id), event.at) if is_due else state
 
 
 def started(state: State, event: ev.PartialStarted, batch: Batch) -> State:

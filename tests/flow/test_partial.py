@@ -166,6 +166,19 @@ def test_a_profile_wants_one_some_time_after_the_first_launch() -> None:
     assert world.wait(100).pending(IntegrateSoFar)
 
 
+def test_one_that_is_due_when_the_last_job_ends_gives_way_to_the_whole() -> None:
+    """Its time and the last verdict come in the same turn."""
+    world = at_work(1, tests=2, profile=Profile(integrate_after_seconds=60))
+    world.publish(2).do(Collect)
+    [verify] = world.pending(Verify)
+    world.now += 60
+    world.asked.remove(verify)
+    world.record(world.success(verify))
+    world.catch_up()
+    assert world.pending(Integrate)
+    assert not world.pending(IntegrateSoFar)
+
+
 def test_whichever_comes_first_is_all_that_comes() -> None:
     profile = Profile(integrate_share=0.5, integrate_after_seconds=60)
     world = at_work(1, profile=profile).wait(60).do(IntegrateSoFar)
