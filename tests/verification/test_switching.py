@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.verification.evidence.inquiry import naming
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.evidence.switching import UNTOLD, Switch, untold
 from supervisor.verification.together.combining import Asked, Standing, Together, combined
@@ -79,11 +80,9 @@ def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_is
     tmp_path: Path, more: str, noted: set[str]
 ) -> None:
     """Where pytest imports the file, that import is the one of all tests."""
-    from supervisor.verification.together import combining
-
     probes = tmp_path / "probes"
     probes.mkdir()
-    (probes / "_naming_probe.py").write_text(combining._naming())
+    (probes / "_naming_probe.py").write_text(naming()["_naming_probe"])
     switch = Switch(Content(TOOL), {"test_a.py::test_one": Content(BROKEN)})
     (tmp_path / "tool.py").write_bytes(switch.content("tool.py", tmp_path).data)
     (tmp_path / "test_a.py").write_text(IN_PYTEST.format(more=more))

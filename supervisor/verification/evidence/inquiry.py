@@ -23,6 +23,7 @@ from supervisor.verification.evidence.contents import contents
 from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.evidence.lies import Telling
 from supervisor.verification.evidence.seen import Seen, read_seen
+from supervisor.verification.evidence.switching import NAMING
 from supervisor.verification.rules.places import is_test_path, kind_of
 from supervisor.verification.trials.asking import Place
 from supervisor.verification.trials.likeness import own_names
@@ -58,6 +59,11 @@ def reaching() -> dict[str, str]:
 def telling() -> dict[str, str]:
     """The same, and one that tells the tests of a run apart."""
     return {**reaching(), "_telling_probe": _source("telling")}
+
+
+def naming() -> dict[str, str]:
+    """A plugin that names the test that runs to the programs that it starts."""
+    return {NAMING: _source("naming")}
 
 
 def is_watched(plugins: Mapping[str, str]) -> bool:

@@ -7,14 +7,12 @@ tests start as a program can be switched: what one test imports into pytest itse
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 
 from supervisor.model.node import file_of
 from supervisor.tasks import Promise
-from supervisor.verification.evidence.inquiry import is_watched, telling
+from supervisor.verification.evidence.inquiry import is_watched, naming, telling
 from supervisor.verification.evidence.laying import Content, Contents
-from supervisor.verification.evidence.switching import NAMING, Switch
+from supervisor.verification.evidence.switching import Switch
 from supervisor.verification.together.merging import merged
 from supervisor.verification.together.reaching import Reached, notices
 from supervisor.verification.together.touching import Touch, touch
@@ -166,7 +164,7 @@ class Together:
         if len(self.asked) == 1:
             return first
         plugins = {**telling(), **first.plugins} if is_watched(first.plugins) else first.plugins
-        plugins = {**plugins, NAMING: _naming()} if self._switched else plugins
+        plugins = {**plugins, **naming()} if self._switched else plugins
         return replace(first, plugins=plugins, files=self._files, switched=self._switched)
 
 
@@ -183,8 +181,3 @@ def combined(asked: Sequence[Asked], never: Set[str]) -> list[Together]:
 def _touched(asked: Asked) -> dict[str, Touch]:
     now = asked.standing.now(sorted(asked.contents))
     return {path: touch(path, content, now[path]) for path, content in asked.contents.items()}
-
-
-@cache
-def _naming() -> str:
-    return (files("supervisor.verification.evidence") / "probes" / "naming.py").read_text()
