@@ -12,8 +12,7 @@ def told(evidence: Evidence | None) -> str:
     if evidence is None:
         return ""
     parts = (*_reach(evidence.reach), *_strength(evidence.strength), *_necessity(evidence.necessity))
-    apart = "passes alone, but fails with the rest of its file" if evidence.together is False else ""
-    return "; ".join(part for part in (*parts, apart) if part)
+    return "; ".join(part for part in parts if part)
 
 
 def _reach(reach: Reach) -> Iterator[str]:

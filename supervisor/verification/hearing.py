@@ -71,9 +71,17 @@ class Hearing:
     @property
     def doubts(self) -> tuple[str, ...]:
         """The doubts of policy that no run settles, then those that runs raise."""
-        unknown = (self.unknown,) if self.unknown else ()
-        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts, *unknown)
-        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
+        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts, self.apart, self.unknown)
+        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found if each))
+
+    @property
+    def apart(self) -> str:
+        """A doubt if its test passes alone and not with the rest of its file, or ""."""
+        if self.after is None or _all_passed(self.after, self.job.test):
+            return ""
+        failed = [each for each in cases_of(self.after.cases, self.job.test).values() if each.result != "passed"]
+        why = failed[0].message or failed[0].result if failed else self.after.why_not
+        return f"its test passes alone, and not in a run of its whole file: {why}"
 
     @property
     def evidence(self) -> Evidence:

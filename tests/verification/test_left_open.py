@@ -45,6 +45,20 @@ async def test_a_file_that_did_not_end_at_the_base_is_no_measure(tmp_path: Path)
         assert all_of_it.doubts == ()
 
 
+async def test_a_test_that_passes_only_alone_is_a_doubt(tmp_path: Path) -> None:
+    """Whoever runs its whole file will see it fail."""
+    first = "import os\n\n\ndef test_first():\n    os.environ['LEFT'] = '1'\n\n\n"
+    async with courtroom(tmp_path, **{"tests/test_tool.py": first + TESTS}) as here:
+        alone = "    import os\n\n    assert 'LEFT' not in os.environ\n"
+        fixed = FIXED.replace("def double(n):\n", f"def double(n):\n{alone}")
+        verdict = await here.verdict(DOUBLE, "fixed", {"tool.py": fixed})
+
+        assert (verdict.verification, shown(verdict).together) == ("verified", False)
+        assert any(
+            each.startswith("its test passes alone, and not in a run of its whole file: ") for each in verdict.doubts
+        )
+
+
 async def test_more_new_tests_than_are_tried_are_a_doubt(tmp_path: Path) -> None:
     async with courtroom(tmp_path) as here:
         more = "".join(f"\n\ndef test_half_{each}():\n    assert half({each}) == {each // 2}\n" for each in range(12))
