@@ -160,7 +160,18 @@ async def _questions(hearing: Hearing) -> Rejection | None:
     return Rejection("refused", hearing.findings.refusal) if hearing.findings.refusal else None
 
 
-STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions)
+async def _again(hearing: Hearing) -> Rejection | None:
+    """A test that passed, and then failed where nothing was changed, may pass by chance: it runs as often again."""
+    has_failed = hearing.findings.fails_watched or hearing.apart
+    if hearing.is_shared or not has_failed:
+        return None
+    batch, job = hearing.batch, hearing.job
+    runs = await hearing.trial.run_again(job.test, batch.profile.verify_runs, batch.cases_of(job.number))
+    hearing.runs += [run for run in runs if not run.cut_short]
+    return Rejection("flaky", hearing.counted) if hearing.passed < len(hearing.runs) else None
+
+
+STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions, _again)
 
 
 def _all_passed(run: Run, test: str) -> bool:

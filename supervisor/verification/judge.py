@@ -5,6 +5,7 @@
               its file runs once: tests that passed at the base and fail now, in two runs ─► unverified
               the runs differ from the base's in something that no honest work changes ─► refused
               a question of `evidence` shows for certain that the claim is false ─► refused
+              the test failed in its file or while watched, and fails in one of as many runs more ─► flaky
               otherwise ─► verified, with the evidence, the doubts, and the kinds that the diffs show
     borrowed  the test runs as often, with the work of a sibling: it passes each time ─► verified (`borrowing`)
     clean     its file runs once at the base, for all jobs of the file; a test that fails there gets a run of its own

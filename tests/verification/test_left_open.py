@@ -59,6 +59,20 @@ async def test_a_test_that_passes_only_alone_is_a_doubt(tmp_path: Path) -> None:
         )
 
 
+async def test_who_fails_in_its_file_by_chance_is_flaky(tmp_path: Path) -> None:
+    """A test that passed twice and then failed there is run again. Here every third run fails."""
+    turns = tmp_path / "turns"
+    counted = f"    with open({str(turns)!r}, 'a+') as file:\n        file.write('.')\n    assert "
+    counted += f"len(open({str(turns)!r}).read()) % 3\n"
+    async with courtroom(tmp_path) as here:
+        fixed = FIXED.replace("def double(n):\n", f"def double(n):\n{counted}")
+        verdict = await here.verdict(
+            DOUBLE, "fixed", {"tool.py": fixed}, verify_runs=2, evidence_factor=0, sandbox="off"
+        )
+
+        assert (verdict.verification, verdict.reason) == ("flaky", "passed 3 of 4")
+
+
 async def test_more_new_tests_than_are_tried_are_a_doubt(tmp_path: Path) -> None:
     async with courtroom(tmp_path) as here:
         more = "".join(f"\n\ndef test_half_{each}():\n    assert half({each}) == {each // 2}\n" for each in range(12))

@@ -114,6 +114,7 @@ def test_whatever_stands_for_the_notes_says_that_something_was_noted(tmp_path: P
 NOW: Mapping[str, Content | None] = {
     "tool/main.py": Content(b"def main(n):\n    a = n\n    return a\n"),
     "data.json": Content(b"{}\n"),
+    "tests/stock.json": Content(b"[]\n"),
 }
 FAULTY = Content(b"def main(n):\n    a = n + 1\n    return a\n")
 RAISES = Content(b"def main(n):\n    raise SystemError\n")
@@ -169,6 +170,15 @@ APART = {
 def test_what_can_not_be_told_apart_runs_apart(which: str) -> None:
     one = asked(1, {"tool/main.py": FAULTY}, common=APART[which].get("common"))
     assert len(runs(one, asked(2, {"tool/main.py": RAISES}, **APART[which]))) == 2
+
+
+def test_who_finds_other_data_of_the_tests_may_reach_anything() -> None:
+    """Until its old version was watched."""
+    old = {"tool/main.py": FAULTY, "tests/stock.json": Content(b"{}\n")}
+    one, two = asked(1, old), asked(2, {"tool/main.py": RAISES})
+    assert len(runs(one, two)) == 2
+    one = replace(one, standing=replace(one.standing, reached_before=one.standing.reached))
+    assert len(runs(one, two)) == 1
 
 
 def test_a_file_that_could_not_tell_is_no_switch_again() -> None:

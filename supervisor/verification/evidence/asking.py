@@ -37,6 +37,8 @@ class Findings:
     settled: frozenset[str] = frozenset()
     #: whether the test failed without the work, or without a part of it; None: it was not tried
     fails_without: bool | None = None
+    #: whether it failed when nothing but notes were taken
+    fails_watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ async def ask_all(
             shown.refusal,
             found.settled | set(shown.settles),
             inquiry.fails_without,
+            inquiry.fails_watched,
         )
         if shown.refusal:
             break

@@ -18,7 +18,7 @@ async def ask(inquiry: Inquiry) -> Shown:
         return Shown(doubts=_curious(inquiry, inquiry.after.asked), settles=("ignorance",))
     seen = await inquiry.experiment(None, "reach")
     if not seen.passed:
-        inquiry.after = None
+        inquiry.after, inquiry.fails_watched = None, not seen.cut_short
         return Shown(doubts=(f"its test fails while it is watched, so there is no evidence: {seen.why_not}",))
     inquiry.noted = await inquiry.noted_of(seen)
     inquiry.after = inquiry.used(inquiry.noted)

@@ -112,6 +112,8 @@ class Inquiry:
     #: what the test used, before the work and with it; None: it could not be watched
     before: Seen | None = None
     after: Seen | None = None
+    #: whether it fails when nothing but notes are taken
+    fails_watched: bool = False
     #: as `after`, including files of the tests
     noted: Seen | None = None
     #: the old test on the new implementation

@@ -13,6 +13,7 @@ from supervisor.tasks import Promise
 from supervisor.verification.evidence.inquiry import is_watched, naming, telling
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.evidence.switching import Switch
+from supervisor.verification.rules.places import is_test_path
 from supervisor.verification.together.merging import merged
 from supervisor.verification.together.reaching import Reached, notices
 from supervisor.verification.together.touching import Touch, touch
@@ -85,7 +86,7 @@ class Asked:
     @property
     def is_otherwise(self) -> bool:
         """Whether it runs another version of the test than the one that was watched."""
-        return bool({file_of(node) for node in self.nodes} & self.contents.keys())
+        return any(is_test_path(path, node) for path in self.contents for node in self.nodes)
 
     @property
     def _is_of_files(self) -> bool:
