@@ -89,9 +89,14 @@ class Run:
             if isinstance(event, BatchFinished):
                 self.finished.set()
 
-    async def go(self) -> None:
+    async def source(self) -> tuple[Path, tuple[str, ...]]:
+        """The repository, and its tests."""
         repo = self.folder / "repo"
         await asyncio.to_thread(generate, repo, self.jobs)
+        return repo, tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
+
+    async def go(self) -> None:
+        repo, tests = await self.source()
         before = cpu_seconds()
         async with opened(self.settings) as devices:
             supervisor = daemon(self.settings, devices)
@@ -100,7 +105,6 @@ class Run:
             supervisor.loop.watch(self.note)
             facts = await devices.store.inspect(repo)
             await devices.store.snapshot(repo, facts.head_sha, BATCH)
-            tests = tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
             await supervisor.loop.inbox.ask(Submit(BATCH, str(repo), facts.head_sha, tests, self.profile))
             await self._watched(running)
             supervisor.stop()

@@ -1,172 +1,45 @@
 """Claims on a repository that nobody here wrote, verified together and one by one: seconds from the last agent's end.
 
-    python -m bench.real FOLDER [--package src/NAME] [--jobs 52] [--one-by-one 8] [--seed 1]
+    python -m bench.real FOLDER [--package src/NAME] [--jobs 52] [--one-by-one 8] [--seed 1] [--daemon]
 
 FOLDER is a source package with tests, such as `pip download --no-binary :all:` brings; it is copied. Some of its
 functions are broken first, each so that a few tests fail. Then so many of the tests are claimed: those that fail as
 fixed, with their function put right again; of the others one half as clean, the other half as improved, with one more
 assertion. All wait to be verified at once, as when the agents are quick. `--one-by-one` takes so many of them, spread
 evenly, and extrapolates.
+
+With `--daemon` a whole daemon runs twice, on the real mngr, with agents of 2 s on 4 slots: with groups, and with
+`verify_group = 1`. What is compared is the time from the last agent's end to the last verdict.
 """
 
 import argparse
-import ast
 import asyncio
+import logging
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pygit2
+import structlog
 
+from bench.broken import ENV, PYTEST, Source, Work, worked_on
+from bench.jobs import Run
 from bench.verify import one_by_one, together
 from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
 from supervisor.model.batch import Batch
-from supervisor.model.job import Brought, Job
+from supervisor.model.event import JobEnded, WorkCollected, WorkVerified
 from supervisor.model.node import file_of
 from supervisor.model.profile import Profile
 from tests.agent_clone import commit, git
-from tests.verification.generated import AUTHOR, Claim, Generated
+from tests.verification.generated import Claim, Generated
 
-#: functions that are broken, and how many tests may fail by one of them
-BROKEN, MOST_FAILING = 8, 6
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors")
-#: those of this environment are not its own
-ENV = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    folder: Path
-    package: str
-
-    @property
-    def python_path(self) -> str:
-        return str(Path(self.package).parent)
-
-    def failing(self) -> tuple[set[str], set[str]]:
-        """The test functions that pass, and those of which a case fails; none where it hangs."""
-        report = self.folder.parent / "report.xml"
-        env = ENV | {"PATH": "/usr/bin:/bin", "PYTHONPATH": self.python_path, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [*PYTEST, "-o", "junit_family=xunit1", f"--junit-xml={report}", "tests"]
-        report.unlink(missing_ok=True)
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=90
-            )
-        if not report.exists():
-            return set(), set()
-        passed, failed = set[str](), set[str]()
-        for case in ET.parse(report).iter("testcase"):
-            file, inside = case.get("file", ""), case.get("classname", "")
-            classes = inside.removeprefix(file.removesuffix(".py").replace("/", ".")).strip(".").split(".")
-            node = "::".join([file, *filter(None, classes), case.get("name", "").partition("[")[0]])
-            is_red = case.find("failure") is not None or case.find("error") is not None
-            (failed if is_red else passed).add(node)
-        return passed - failed, failed
-
-
-def returns(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file whose `return` can be broken, and what they are then."""
-    lines = text.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Return) and node.value is not None and node.lineno == node.end_lineno:
-            line = lines[node.lineno - 1]
-            if line.strip().startswith("return ") and line.strip() != "return None":
-                yield node.lineno, line[: len(line) - len(line.lstrip())] + "return None\n"
-
-
-def broken(source: Source, chance: random.Random) -> dict[str, tuple[str, set[str]]]:
-    """Lines that were broken, as `path:line`: the line as it was, and the tests that fail by it."""
-    green, _ = source.failing()
-    places = [
-        (path, number, line)
-        for path in sorted((source.folder / source.package).rglob("*.py"))
-        for number, line in returns(path.read_text())
-    ]
-    chance.shuffle(places)
-    found: dict[str, tuple[str, set[str]]] = {}
-    for path, number, line in places:
-        text = path.read_text()
-        lines = text.splitlines(keepends=True)
-        was, lines[number - 1] = lines[number - 1], line
-        path.write_text("".join(lines))
-        still, failed = source.failing()
-        failed &= green
-        if 0 < len(failed) <= MOST_FAILING and len(still) > len(green) // 2:
-            found[f"{path.relative_to(source.folder)}:{number}"] = was, failed
-            green -= failed
-        else:
-            path.write_text(text)
-        if len(found) == BROKEN:
-            break
-    return found
-
-
-def improved(text: str, test: str) -> str | None:
-    """With one more assertion in that test, beside one that compares with a constant."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.name == test.split("::")[-1]:
-            for each in node.body:
-                if (
-                    isinstance(each, ast.Assert)
-                    and isinstance(each.test, ast.Compare)
-                    and isinstance(each.test.left, ast.Name | ast.Attribute)
-                    and isinstance(each.test.comparators[0], ast.Constant)
-                    and each.test.comparators[0].value is not None
-                ):
-                    kind = type(each.test.comparators[0].value).__name__
-                    lines = text.splitlines(keepends=True)
-                    more = f"{' ' * each.col_offset}assert isinstance({ast.unparse(each.test.left)}, {kind})\n"
-                    return "".join([*lines[: each.end_lineno], more, *lines[each.end_lineno :]])
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Of one job."""
-
-    test: str
-    said: str
-    path: str = ""
-    #: the file as the job left it
-    text: str = ""
-
-    def committed(self, bare: pygit2.Repository, base: str, number: int) -> Job:
-        head = base
-        if self.path:
-            index = pygit2.Index()
-            index.read_tree(bare[base].peel(pygit2.Tree))
-            blob = bare.create_blob(self.text.encode())
-            index.add(pygit2.IndexEntry(self.path, blob, pygit2.enums.FileMode.BLOB))
-            subject = f"[{'FIX_IMPL' if self.said == 'fixed' else 'IMPROVE_TEST'}] {self.said}"
-            name, tree = f"refs/supervisor/b/{number}/1", index.write_tree(bare)
-            head = str(bare.create_commit(name, AUTHOR, AUTHOR, subject, tree, [base]))
-        return Job(number, self.test, brought=Brought(self.said, head, int(bool(self.path))), detail="", attempts=1)
-
-
-def worked_on(source: Source, jobs: int, chance: random.Random) -> list[Work]:
-    """What so many agents leave behind, in a source that is broken first."""
-    work: list[Work] = []
-    for place, (was, tests) in broken(source, chance).items():
-        path, _, number = place.rpartition(":")
-        lines = (source.folder / path).read_text().splitlines(keepends=True)
-        lines[int(number) - 1] = was
-        work += [Work(test, "fixed", path, "".join(lines)) for test in sorted(tests)]
-    green, _ = source.failing()
-    for test in chance.sample(sorted(green), max(0, jobs - len(work))):
-        path = test.partition("::")[0]
-        more = improved((source.folder / path).read_text(), test) if chance.random() < 0.5 else None
-        work.append(Work(test, "improved", path, more) if more else Work(test, "clean"))
-    chance.shuffle(work)
-    return work[:jobs]
+AGENT = Path(__file__).with_name("real_agent")
+SLOTS, WORK_SECONDS = 4, 2.0
 
 
 async def claimed(source: Source, folder: Path, jobs: int, chance: random.Random) -> Generated:
@@ -183,9 +56,69 @@ async def claimed(source: Source, folder: Path, jobs: int, chance: random.Random
     return Generated(source.folder, batch, claims, found)
 
 
+@dataclass
+class Whole(Run):
+    """A whole batch on a daemon."""
+
+    repo: Path = Path()
+    work_there: list[Work] = field(default_factory=list)
+    python_path: str = ""
+    group: int = 32
+
+    async def source(self) -> tuple[Path, tuple[str, ...]]:
+        for each in self.work_there:
+            each.lay_out(self.folder / "work")
+        return self.repo, tuple(each.test for each in self.work_there)
+
+    @property
+    def profile(self) -> Profile:
+        env = {**ENV, "BENCH_WORK": str(self.folder / "work"), "BENCH_WORK_SECONDS": f"{self.work:g}"}
+        return Profile(
+            agent="command",
+            command=(str(AGENT),),
+            pytest=PYTEST,
+            env=env,
+            python_path=(self.python_path,),
+            test_timeout_seconds=60,
+            verify_group=self.group,
+            integrator=False,
+        )
+
+    def waited(self) -> tuple[float, float, Counter[str]]:
+        """Seconds until the last agent's end, from there to the last verdict, and the verdicts."""
+        first = min(event.at for event in self.events)
+        collected = max(event.at for event in self.events if isinstance(event, WorkCollected))
+        ended = max(event.at for event in self.events if isinstance(event, JobEnded))
+        verdicts = Counter(str(event.verification) for event in self.events if isinstance(event, WorkVerified))
+        return collected - first, max(0.0, ended - collected), verdicts
+
+
+async def by_daemons(source: Source, folder: Path, jobs: int, chance: random.Random) -> None:
+    work = worked_on(source, jobs, chance)
+    git(source.folder, "init", "-q", "-b", "main")
+    commit(source.folder, "base")
+    found = {}
+    for group in (32, 1):
+        place = folder / f"of-{group}"
+        run = Whole(place, len(work), SLOTS, WORK_SECONDS, 2, repo=source.folder, work_there=work, group=group)
+        run.python_path = source.python_path
+        try:
+            await run.go()
+        finally:
+            PrivateTmux.below(place / "state" / "tmux").end()
+        agents, found[group], verdicts = run.waited()
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        waited = f"agents {agents:.0f} s, then {found[group]:.0f} s to the last verdict"
+        print(f"  verify_group {group:>2}: {waited} ({told})")
+    print(f"  that is {found[32] / found[1]:.2f} of one by one", flush=True)
+
+
 async def measured(asked: argparse.Namespace, folder: Path) -> None:
     source = Source(folder / "repo", asked.package)
     shutil.copytree(asked.folder, source.folder)
+    if asked.daemon:
+        await by_daemons(source, folder, asked.jobs, random.Random(asked.seed))
+        return
     made = await claimed(source, folder, asked.jobs, random.Random(asked.seed))
     kinds = Counter(claim.kind for claim in made.claims)
     print(f"{len(made.jobs)} claims in {len({file_of(job.test) for job in made.jobs})} files:", end=" ")
@@ -215,11 +148,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=52)
     parser.add_argument("--one-by-one", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--daemon", action="store_true")
     asked = parser.parse_args()
     if not asked.package:
         [package] = (each for each in (asked.folder / "src").iterdir() if (each / "__init__.py").exists())
         asked.package = str(package.relative_to(asked.folder))
-    with tempfile.TemporaryDirectory() as folder:
+    leave_the_users_tmux()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    # Not under TMPDIR: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sv-real-", dir="/tmp") as folder:
         asyncio.run(measured(asked, Path(folder)))
     return 0
 
