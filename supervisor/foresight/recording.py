@@ -78,10 +78,16 @@ class Agent:
 class Group:
     """Claims that were verified in one slot."""
 
-    keys: frozenset[Key]
-    seconds: float
     #: each is told as soon as it is settled
     results: Mapping[Key, Answer]
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        return frozenset(self.results)
+
+    @property
+    def seconds(self) -> float:
+        return max(answer.seconds for answer in self.results.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +215,7 @@ class _Reader:
         results[key] = Answer(at - begun, event, place)
         if results.keys() == keys:
             del self.verifying[first]
-            found.groups.append(Group(frozenset(keys), at - begun, results))
+            found.groups.append(Group(results))
 
 
 def verify_seconds(groups: Iterable[Group]) -> tuple[float, ...]:

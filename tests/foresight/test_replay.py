@@ -30,6 +30,11 @@ def agent(job: int, attempt: int, work: float, *, dies: bool = False, tokens: in
     return made
 
 
+def group_of(attempt: int, took: float) -> Group:
+    """Of one claim, of no job here: only its time counts."""
+    return Group({(0, attempt): Answer(took, ev.WorkVerified(AT, "b", 0, attempt, outcome="fixed"))})
+
+
 def a_night(works: list[float], dying: frozenset[int] = frozenset(), **profile: object) -> Recording:
     """One job for each of these times; the first agents of some die. A claim is verified in 5 s."""
     tests = tuple(f"t.py::test_{number}" for number in range(1, len(works) + 1))
@@ -38,7 +43,7 @@ def a_night(works: list[float], dying: frozenset[int] = frozenset(), **profile: 
         made.agents[job, 1] = agent(job, 1, work, dies=job in dying)
         if job in dying:
             made.agents[job, 2] = agent(job, 2, work)
-    made.groups = [Group(frozenset({(0, number)}), 5.0, {}) for number in (1, 2)]
+    made.groups = [group_of(number, 5.0) for number in (1, 2)]
     made.surveyed = {("x.py",): FilesRun(1.0, ev.SurveyEnded(AT, "b", 1))}
     return made
 
@@ -86,7 +91,7 @@ def test_twice_the_slots_take_half_the_time_where_agents_are_what_it_waits_for()
 
 def test_more_verify_slots_help_where_verification_is_what_it_waits_for() -> None:
     night = a_night([1.0] * 8, verify_group=1)
-    night.groups = [Group(frozenset({(0, 1)}), 60.0, {})]
+    night.groups = [group_of(1, 60.0)]
     slow, fast = (seconds(replay(night, POOLS, Other(verify_slots=slots))) for slots in (1, 4))
     assert slow > 1.8 * fast
 
