@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pygit2
 
 from supervisor.model.job import Brought, Job
+from supervisor.model.profile import Profile
 from tests.verification.generated import AUTHOR
 
 #: functions that are broken, and how many tests may fail by one of them
@@ -53,6 +55,9 @@ class Source:
             is_red = case.find("failure") is not None or case.find("error") is not None
             (failed if is_red else passed).add(node)
         return passed - failed, failed
+
+    def profile(self, **more: Any) -> Profile:
+        return Profile(pytest=PYTEST, env=ENV, python_path=(self.python_path,), test_timeout_seconds=60, **more)
 
 
 def returns(text: str) -> Iterator[tuple[int, str]]:
@@ -122,8 +127,12 @@ class Work:
     text: str = ""
 
     @property
+    def kind(self) -> str:
+        return "FIX_IMPL" if self.said == "fixed" else "IMPROVE_TEST"
+
+    @property
     def subject(self) -> str:
-        return f"[{'FIX_IMPL' if self.said == 'fixed' else 'IMPROVE_TEST'}] {self.said}"
+        return f"[{self.kind}] {self.said}"
 
     def lay_out(self, folder: Path) -> None:
         """For the scripted agent, which finds it by the name of its test."""
@@ -133,8 +142,7 @@ class Work:
             (place / "path").write_text(self.path)
             (place / "text").write_text(self.text)
             (place / "subject").write_text(self.subject)
-        kind = self.subject[1:].partition("]")[0]
-        changes = {kind: {"status": "SUCCEEDED", "summary_markdown": self.said}} if self.path else {}
+        changes = {self.kind: {"status": "SUCCEEDED", "summary_markdown": self.said}} if self.path else {}
         said = {"schema_version": 1, "changes": changes, "errored": False, "blocked": None, "test_runs": []}
         said |= {"tests_passing_before": self.said != "fixed", "tests_passing_after": True, "escalations": []}
         (place / "outcome.json").write_text(json.dumps({**said, "summary_markdown": self.said}))

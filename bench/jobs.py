@@ -96,6 +96,13 @@ class Run:
         return repo, tuple(f"tests/test_from_{n // 25 * 25:05}.py::test_{n:05}" for n in range(self.jobs))
 
     async def go(self) -> None:
+        try:
+            await self._go()
+        finally:
+            for tmux in self.folder.glob("*/tmux"):
+                PrivateTmux.below(tmux).end()
+
+    async def _go(self) -> None:
         repo, tests = await self.source()
         before = cpu_seconds()
         async with opened(self.settings) as devices:
@@ -169,8 +176,6 @@ def main() -> None:
         for name, value, beside in run.found():
             print(f"{name:>36}  {value:8.2f}   {beside}", flush=True)
     finally:
-        for tmux in folder.glob("*/tmux"):
-            PrivateTmux.below(tmux).end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

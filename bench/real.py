@@ -20,17 +20,17 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pygit2
 import structlog
 
-from bench.broken import ENV, PYTEST, Source, Work, worked_on
+from bench.broken import Source, Work, worked_on
 from bench.jobs import Run
 from bench.verify import one_by_one, together
 from supervisor.adapters.git.store import GitStore
-from supervisor.adapters.private_tmux import PrivateTmux, leave_the_users_tmux
+from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.model.batch import Batch
 from supervisor.model.event import JobEnded, WorkCollected, WorkVerified
 from supervisor.model.node import file_of
@@ -42,47 +42,36 @@ AGENT = Path(__file__).with_name("real_agent")
 SLOTS, WORK_SECONDS = 4, 2.0
 
 
-async def claimed(source: Source, folder: Path, jobs: int, chance: random.Random) -> Generated:
-    work = worked_on(source, jobs, chance)
-    git(source.folder, "init", "-q", "-b", "main")
-    base = commit(source.folder, "base")
+async def claimed(source: Source, work: list[Work], base: str, folder: Path) -> Generated:
     store = GitStore(folder / "state")
     await store.snapshot(source.folder, base, "b")
     bare = pygit2.Repository(str(store.bare(source.folder)))
     found = [each.committed(bare, base, number) for number, each in enumerate(work, 1)]
-    profile = Profile(pytest=PYTEST, env=ENV, python_path=(source.python_path,), test_timeout_seconds=60)
-    batch = Batch("b", 1, str(source.folder), base, tuple(each.test for each in work), profile, 0.0)
+    batch = Batch("b", 1, str(source.folder), base, tuple(each.test for each in work), source.profile(), 0.0)
     claims = [Claim(number, each.said, 0, number) for number, each in enumerate(work, 1)]
     return Generated(source.folder, batch, claims, found)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Whole(Run):
     """A whole batch on a daemon."""
 
-    repo: Path = Path()
-    work_there: list[Work] = field(default_factory=list)
-    python_path: str = ""
-    group: int = 32
+    code: Source
+    #: what each agent leaves behind
+    left: list[Work]
+    group: int
 
     async def source(self) -> tuple[Path, tuple[str, ...]]:
-        for each in self.work_there:
+        for each in self.left:
             each.lay_out(self.folder / "work")
-        return self.repo, tuple(each.test for each in self.work_there)
+        return self.code.folder, tuple(each.test for each in self.left)
 
     @property
     def profile(self) -> Profile:
-        env = {**ENV, "BENCH_WORK": str(self.folder / "work"), "BENCH_WORK_SECONDS": f"{self.work:g}"}
-        return Profile(
-            agent="command",
-            command=(str(AGENT),),
-            pytest=PYTEST,
-            env=env,
-            python_path=(self.python_path,),
-            test_timeout_seconds=60,
-            verify_group=self.group,
-            integrator=False,
-        )
+        agent = {"agent": "command", "command": (str(AGENT),), "integrator": False, "verify_group": self.group}
+        profile = self.code.profile(**agent)
+        more = {"BENCH_WORK": str(self.folder / "work"), "BENCH_WORK_SECONDS": f"{self.work:g}"}
+        return replace(profile, env={**profile.env, **more})
 
     def waited(self) -> tuple[float, float, Counter[str]]:
         """Seconds until the last agent's end, from there to the last verdict, and the verdicts."""
@@ -93,33 +82,28 @@ class Whole(Run):
         return collected - first, max(0.0, ended - collected), verdicts
 
 
-async def by_daemons(source: Source, folder: Path, jobs: int, chance: random.Random) -> None:
-    work = worked_on(source, jobs, chance)
-    git(source.folder, "init", "-q", "-b", "main")
-    commit(source.folder, "base")
-    found = {}
-    for group in (32, 1):
-        place = folder / f"of-{group}"
-        run = Whole(place, len(work), SLOTS, WORK_SECONDS, 2, repo=source.folder, work_there=work, group=group)
-        run.python_path = source.python_path
-        try:
-            await run.go()
-        finally:
-            PrivateTmux.below(place / "state" / "tmux").end()
-        agents, found[group], verdicts = run.waited()
+async def by_daemons(source: Source, work: list[Work], folder: Path) -> None:
+    seconds = []
+    for group in (Profile().verify_group, 1):
+        run = Whole(folder / f"of-{group}", len(work), SLOTS, WORK_SECONDS, 2, code=source, left=work, group=group)
+        await run.go()
+        agents, waited, verdicts = run.waited()
+        seconds.append(waited)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        waited = f"agents {agents:.0f} s, then {found[group]:.0f} s to the last verdict"
-        print(f"  verify_group {group:>2}: {waited} ({told})")
-    print(f"  that is {found[32] / found[1]:.2f} of one by one", flush=True)
+        print(f"  verify_group {group:>2}: agents {agents:.0f} s, then {waited:.0f} s to the last verdict ({told})")
+    print(f"  that is {seconds[0] / seconds[1]:.2f} of one by one", flush=True)
 
 
 async def measured(asked: argparse.Namespace, folder: Path) -> None:
     source = Source(folder / "repo", asked.package)
     shutil.copytree(asked.folder, source.folder)
+    work = worked_on(source, asked.jobs, random.Random(asked.seed))
+    git(source.folder, "init", "-q", "-b", "main")
+    base = commit(source.folder, "base")
     if asked.daemon:
-        await by_daemons(source, folder, asked.jobs, random.Random(asked.seed))
+        await by_daemons(source, work, folder)
         return
-    made = await claimed(source, folder, asked.jobs, random.Random(asked.seed))
+    made = await claimed(source, work, base, folder)
     kinds = Counter(claim.kind for claim in made.claims)
     print(f"{len(made.jobs)} claims in {len({file_of(job.test) for job in made.jobs})} files:", end=" ")
     print(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
