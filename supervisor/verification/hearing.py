@@ -71,25 +71,32 @@ class Hearing:
     @property
     def doubts(self) -> tuple[str, ...]:
         """The doubts of policy that no run settles, then those that runs raise."""
-        found = (*standing(self.doubted, self.findings.settled), *self.findings.doubts, self.apart, self.unknown)
-        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found if each))
+        unknown = (self.unknown,) if self.unknown else ()
+        found = (*standing(self.doubted, self.findings.settled), *self.raised, *unknown)
+        return tuple(dict.fromkeys(clean(each, MAX_DOUBT) for each in found))
 
     @property
-    def apart(self) -> str:
-        """A doubt if its test passes alone and not with the rest of its file, or ""."""
-        if self.after is None or _all_passed(self.after, self.job.test):
-            return ""
+    def raised(self) -> tuple[str, ...]:
+        """The doubts that its own runs raise."""
+        if self.after is None or self.together:
+            return self.findings.doubts
         failed = [each for each in cases_of(self.after.cases, self.job.test).values() if each.result != "passed"]
         why = failed[0].message or failed[0].result if failed else self.after.why_not
-        return f"its test passes alone, and not in a run of its whole file: {why}"
+        return (*self.findings.doubts, f"its test passes alone, and not in a run of its whole file: {why}")
+
+    @property
+    def together(self) -> bool | None:
+        """Whether its test passes with the rest of its file; None: not tried."""
+        if self.after is None:
+            return None
+        found = cases_of(self.after.cases, self.job.test)
+        return bool(found) and all(case.result == "passed" for case in found.values())
 
     @property
     def evidence(self) -> Evidence:
-        together = None if self.after is None else _all_passed(self.after, self.job.test)
         alone = self.passes_alone if self.is_shared else bool(self.runs) and self.passed == len(self.runs)
-        return replace(
-            self.findings.evidence, runs=len(self.trial.runs), saved=self.trial.saved, alone=alone, together=together
-        )
+        shown, runs = self.findings.evidence, len(self.trial.runs)
+        return replace(shown, runs=runs, saved=self.trial.saved, alone=alone, together=self.together)
 
 
 async def _runs(hearing: Hearing) -> Rejection | None:
@@ -162,7 +169,7 @@ async def _questions(hearing: Hearing) -> Rejection | None:
 
 async def _again(hearing: Hearing) -> Rejection | None:
     """A test that passed, and then failed where nothing was changed, may pass by chance: it runs as often again."""
-    has_failed = hearing.findings.fails_watched or hearing.apart
+    has_failed = hearing.findings.fails_watched or hearing.together is False
     if hearing.is_shared or not has_failed:
         return None
     batch, job = hearing.batch, hearing.job
@@ -172,8 +179,3 @@ async def _again(hearing: Hearing) -> Rejection | None:
 
 
 STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions, _again)
-
-
-def _all_passed(run: Run, test: str) -> bool:
-    found = cases_of(run.cases, test)
-    return bool(found) and all(case.result == "passed" for case in found.values())

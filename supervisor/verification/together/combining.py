@@ -43,6 +43,11 @@ class Asked:
     #: the run, and whether it is charged to another claim
     answer: Promise[tuple[Run, bool]] = field(default_factory=Promise)
     touched: Mapping[str, Touch] = field(default_factory=dict)
+    #: whether it runs another version of the test than the one that was watched
+    is_otherwise: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_otherwise = any(is_test_path(path, node) for path in self.contents for node in self.nodes)
 
     @property
     def contents(self) -> Contents:
@@ -82,11 +87,6 @@ class Asked:
             return standing.reached
         before = standing.reached_before
         return replace(standing.reached, is_opaque=True) if before is None else standing.reached | before
-
-    @property
-    def is_otherwise(self) -> bool:
-        """Whether it runs another version of the test than the one that was watched."""
-        return any(is_test_path(path, node) for path in self.contents for node in self.nodes)
 
     @property
     def _is_of_files(self) -> bool:

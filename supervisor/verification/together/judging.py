@@ -165,8 +165,8 @@ async def _settled(hearing: Hearing, share: Share, tests: Set[str]) -> Verdict |
     if rejection is not None:
         is_others = bool(hearing.broken) and {function_of(each) for each in hearing.broken} <= tests
         return PutBack(rejection.reason, max(1, len(tests) // 2) if is_others else 1)
-    if doubts := (*hearing.findings.doubts, *filter(None, [hearing.apart])):
-        return PutBack(f"in doubt: {doubts[0]}")
+    if hearing.raised:
+        return PutBack(f"in doubt: {hearing.raised[0]}")
     # Work that no test was seen to reach may still mend the tests of other claims.
     if hearing.findings.fails_without is False and failed(hearing.before, hearing.job.test):
         return PutBack(MASKED)
