@@ -5,7 +5,6 @@ too, the runs are compared with the base's: they must not differ in something th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job
@@ -43,15 +42,8 @@ async def tried_together(
     verdicts = {}
     for job in jobs:
         runs = [await in_thread(own, run, (job.test,), count) for run in common]
-        verdicts[job.number] = _verdict(job, runs, [""] * len(runs), _without_root(before[job.number]))
+        verdicts[job.number] = _verdict(job, runs, [""] * len(runs), before[job.number])
     return verdicts
-
-
-def _without_root(run: Run | None) -> Run | None:
-    """As `own` does it: without a settings file, pytest's root depends on which tests run."""
-    if run is None or run.session is None or run.session.inipath:
-        return run
-    return replace(run, report=replace(run.report, session=replace(run.session, rootdir="")))
 
 
 def rejected(verification: Verification, why: str, runs: int = 0, passed: int = 0) -> Verdict:

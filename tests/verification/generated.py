@@ -14,7 +14,7 @@ call their function. Each claim is of one kind:
 
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,13 +163,21 @@ def files_of(claims: list[Claim], files: int, done: Claim | None = None, *, main
 
 
 async def generate(
-    folder: Path, claims: list[Claim], files: int, *, profile: Profile = PROFILE, main: str = MAIN
+    folder: Path,
+    claims: list[Claim],
+    files: int,
+    *,
+    profile: Profile = PROFILE,
+    main: str = MAIN,
+    without: Collection[str] = (),
 ) -> Generated:
-    """The repository, and in the daemon's store what an agent committed for each claim."""
+    """The repository, without some files, and in the daemon's store what an agent committed for each claim."""
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir(parents=True)
     git(repo, "init", "-q", "-b", "main")
     for path, text in files_of(claims, files, main=main).items():
+        if path in without:
+            continue
         (repo / path).parent.mkdir(parents=True, exist_ok=True)
         (repo / path).write_text(text)
     base = commit(repo, "base")

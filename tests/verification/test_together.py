@@ -7,6 +7,7 @@ import pygit2
 import pytest
 
 from supervisor.adapters.git.store import GitStore
+from supervisor.model.node import file_of
 from supervisor.model.verdict import Verdict
 from supervisor.ports import PutBack
 from tests.verification.generated import AUTHOR, BAD, PROFILE, TRUTH, Claim, Generated, files_of, generate, plan
@@ -72,6 +73,19 @@ async def test_a_file_that_all_of_them_change_and_no_test_reads_keeps_nobody_apa
         also(made, job, "NOTES", f"looked at {job}\n")
     found = await settle(await judge_of(tmp_path), made)
     assert not found.put_back
+
+
+async def test_where_pytest_has_no_settings_claims_share_runs_too(tmp_path: Path) -> None:
+    """Without settings, pytest's root depends on which tests run: here it is `tests`, and the folder of all in
+    common runs."""
+    claims = of_kinds("fixed", "improved", "fixed", "false")
+    made = await generate(tmp_path, claims, 4, profile=PROFILE, without=["pyproject.toml"])
+    judge = await judge_of(tmp_path)
+    await judge.survey(made.batch, [file_of(claim.node) for claim in claims])
+    found = await settle(judge, made)
+    check(made, found)
+    assert found.put_back.keys() == {4}
+    assert (await judge.verify(made.batch, made.jobs[0])).verification == "verified"
 
 
 # --- what only seems to pass

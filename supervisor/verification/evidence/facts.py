@@ -57,7 +57,8 @@ def is_its_own(node: str, case: Case) -> bool:
 def _settings(before: Session, after: Session) -> Iterator[str]:
     for name in ("rootdir", "inipath", "addopts", "conftests", "version"):
         was, now = getattr(before, name), getattr(after, name)
-        if was != now:
+        is_unknown = name == "rootdir" and not (was and now)  # a share of a common run
+        if was != now and not is_unknown:
             yield f"session: pytest's {name} is {_shown(now)}, and was {_shown(was)}"
     for key in sorted(before.ini.keys() | after.ini.keys()):
         if before.ini.get(key) != after.ini.get(key):

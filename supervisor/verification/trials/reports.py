@@ -91,6 +91,7 @@ class Case:
 class Session:
     """How pytest was set up. Paths in the checkout are relative to it, others are absolute."""
 
+    #: "" if it is unknown
     rootdir: str
     #: "" where pytest found no file of settings
     inipath: str
