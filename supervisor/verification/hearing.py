@@ -69,6 +69,12 @@ class Hearing:
         return f"passed {self.passed} of {len(self.runs)}"
 
     @property
+    def by_chance(self) -> Rejection:
+        """Only some of its runs passed."""
+        others = [run for run in self.runs if not run.held] or [run for run in self.runs if not run.passed]
+        return Rejection("flaky", f"{self.counted}: {others[0].why_not}")
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """The doubts of policy that no run settles, then those that runs raise."""
         unknown = (self.unknown,) if self.unknown else ()
@@ -107,7 +113,7 @@ async def _runs(hearing: Hearing) -> Rejection | None:
     held = sum(run.held for run in hearing.runs)
     if not held:
         return Rejection("unverified", hearing.runs[0].why_not)
-    return Rejection("flaky", hearing.counted) if held < len(hearing.runs) else None
+    return hearing.by_chance if held < len(hearing.runs) else None
 
 
 async def _file(hearing: Hearing) -> Rejection | None:
@@ -175,7 +181,7 @@ async def _again(hearing: Hearing) -> Rejection | None:
     batch, job = hearing.batch, hearing.job
     runs = await hearing.trial.run_again(job.test, batch.profile.verify_runs, batch.cases_of(job.number))
     hearing.runs += [run for run in runs if not run.cut_short]
-    return Rejection("flaky", hearing.counted) if hearing.passed < len(hearing.runs) else None
+    return hearing.by_chance if hearing.passed < len(hearing.runs) else None
 
 
 STAGES: tuple[Callable[[Hearing], Awaitable[Rejection | None]], ...] = (_runs, _file, _facts, _questions, _again)

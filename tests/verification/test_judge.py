@@ -111,8 +111,9 @@ async def test_a_fix_that_passes_sometimes_is_flaky(tmp_path: Path) -> None:
     async with court(tmp_path) as here:
         verdict = await here.verdict(here.job(app__py=FLAKY.replace("TURN", str(here.notes / "turn"))))
 
-        assert (verdict.outcome, verdict.verification, verdict.reason) == ("failed", "flaky", "passed 1 of 2")
-        assert verdict.detail == "flaky: passed 1 of 2"
+        assert (verdict.outcome, verdict.verification) == ("failed", "flaky")
+        assert verdict.reason.startswith("passed 1 of 2: it fails: ")
+        assert verdict.detail == f"flaky: {verdict.reason}"
 
 
 async def test_a_fix_that_does_not_hold_is_unverified(tmp_path: Path) -> None:
