@@ -1,15 +1,20 @@
-"""A source package whose functions are broken, and what agents would leave behind there."""
+"""A source package whose functions are broken, and what agents would leave behind there.
+
+To find functions on which a few tests depend, the tests run once for each place. Where that takes too long, a file
+says what is known: `{"green": ["NODE", …], "broken": {"PATH:LINE": ["NODE", …]}}`; nothing is run then.
+"""
 
 import ast
 import hashlib
 import json
+import os
 import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +35,37 @@ ENV = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 class Source:
     folder: Path
     package: str
+    #: files, folders or single tests, as pytest takes them
+    tests: tuple[str, ...] = ("tests",)
+    pytest: tuple[str, ...] = PYTEST
+    env: Mapping[str, str] = field(default_factory=lambda: ENV)
+    #: the folders from which it is imported; (): the one that the package is in
+    paths: tuple[str, ...] = ()
+    #: of one test, and of all of them
+    test_seconds: float = 60
+    all_seconds: float = 90
+    #: what the walls show besides the tool chain
+    shown: tuple[str, ...] = ()
 
     @property
-    def python_path(self) -> str:
-        return str(Path(self.package).parent)
+    def python_path(self) -> tuple[str, ...]:
+        return self.paths or (str(Path(self.package).parent),)
 
     def failing(self) -> tuple[set[str], set[str]]:
         """The test functions that pass, and those of which a case fails; none where it hangs."""
         report = self.folder.parent / "report.xml"
-        env = ENV | {"PATH": "/usr/bin:/bin", "PYTHONPATH": self.python_path, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [*PYTEST, "-o", "junit_family=xunit1", f"--junit-xml={report}", "tests"]
+        paths = os.pathsep.join(str(self.folder / each) for each in self.python_path)
+        env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", **self.env}
+        command = [*self.pytest, "-o", "junit_family=xunit1", f"--junit-xml={report}", *self.tests]
         report.unlink(missing_ok=True)
         with suppress(subprocess.TimeoutExpired):
             subprocess.run(
-                command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=90
+                command,
+                cwd=self.folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.all_seconds,
             )
         if not report.exists():
             return set(), set()
@@ -57,7 +79,14 @@ class Source:
         return passed - failed, failed
 
     def profile(self, **more: Any) -> Profile:
-        return Profile(pytest=PYTEST, env=ENV, python_path=(self.python_path,), test_timeout_seconds=60, **more)
+        return Profile(
+            pytest=self.pytest,
+            env=self.env,
+            python_path=self.python_path,
+            test_timeout_seconds=self.test_seconds,
+            sandbox_read=self.shown,
+            **more,
+        )
 
 
 def returns(text: str) -> Iterator[tuple[int, str]]:
@@ -97,8 +126,58 @@ def broken(source: Source, chance: random.Random) -> dict[str, tuple[str, set[st
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the search for places to break has found."""
+
+    #: the tests that pass once all places are broken
+    green: tuple[str, ...]
+    #: by `path:line`: the line as it was, and the tests that fail by it
+    broken: Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+def searched(source: Source, chance: random.Random) -> Known:
+    """Breaks functions, and runs the tests for each."""
+    found = {place: (was, tuple(sorted(tests))) for place, (was, tests) in broken(source, chance).items()}
+    return Known(tuple(sorted(source.failing()[0])), found)
+
+
+def told(source: Source, file: Path) -> Known:
+    """Breaks the functions that the file names."""
+    said = json.loads(file.read_text())
+    found = {}
+    for place, tests in said["broken"].items():
+        path, _, number = place.rpartition(":")
+        text = (source.folder / path).read_text()
+        lines = text.splitlines(keepends=True)
+        was, lines[int(number) - 1] = lines[int(number) - 1], dict(returns(text))[int(number)]
+        (source.folder / path).write_text("".join(lines))
+        found[place] = was, tuple(sorted(tests))
+    fail = {test for _, tests in found.values() for test in tests}
+    return Known(tuple(sorted(set(said["green"]) - fail)), found)
+
+
 def improved(text: str, test: str) -> str | None:
-    """With one more assertion in that test, beside one that compares with a constant."""
+    """With one more assertion in that test: beside one that compares with a constant, or on what a call returns."""
+    return _compared(text, test) or _called(text, test)
+
+
+def _called(text: str, test: str) -> str | None:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == test.split("::")[-1]:
+            for each in node.body:
+                if (
+                    isinstance(each, ast.Assign)
+                    and isinstance(each.value, ast.Call)
+                    and isinstance(each.targets[0], ast.Name)
+                ):
+                    lines = text.splitlines(keepends=True)
+                    more = f"{' ' * each.col_offset}assert {each.targets[0].id} is not None\n"
+                    return "".join([*lines[: each.end_lineno], more, *lines[each.end_lineno :]])
+    return None
+
+
+def _compared(text: str, test: str) -> str | None:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == test.split("::")[-1]:
             for each in node.body:
@@ -159,16 +238,16 @@ class Work:
         return Job(number, self.test, brought=Brought(self.said, head, int(bool(self.path))), detail="", attempts=1)
 
 
-def worked_on(source: Source, jobs: int, chance: random.Random) -> list[Work]:
+def worked_on(source: Source, jobs: int, chance: random.Random, known: Path | None = None) -> list[Work]:
     """What so many agents leave behind, in a source that is broken first."""
     work: list[Work] = []
-    for place, (was, tests) in broken(source, chance).items():
+    found = told(source, known) if known is not None else searched(source, chance)
+    for place, (was, tests) in found.broken.items():
         path, _, number = place.rpartition(":")
         lines = (source.folder / path).read_text().splitlines(keepends=True)
         lines[int(number) - 1] = was
-        work += [Work(test, "fixed", path, "".join(lines)) for test in sorted(tests)]
-    green, _ = source.failing()
-    for test in chance.sample(sorted(green), max(0, jobs - len(work))):
+        work += [Work(test, "fixed", path, "".join(lines)) for test in tests]
+    for test in chance.sample(found.green, min(len(found.green), max(0, jobs - len(work)))):
         path = test.partition("::")[0]
         more = improved((source.folder / path).read_text(), test) if chance.random() < 0.5 else None
         work.append(Work(test, "improved", path, more) if more else Work(test, "clean"))

@@ -1,6 +1,8 @@
 """Claims on a repository that nobody here wrote, verified together and one by one: seconds from the last agent's end.
 
     python -m bench.real FOLDER [--package src/NAME] [--jobs 52] [--one-by-one 8] [--seed 1] [--daemon]
+        [--tests PATH …] [--known FILE] [--pytest COMMAND] [--env NAME=VALUE …] [--python-path FOLDER …]
+        [--read PATH …] [--test-seconds 60] [--all-seconds 90] [--groups 32 1]
 
 FOLDER is a source package with tests, such as `pip download --no-binary :all:` brings; it is copied. Some of its
 functions are broken first, each so that a few tests fail. Then so many of the tests are claimed: those that fail as
@@ -9,24 +11,32 @@ assertion. All wait to be verified at once, as when the agents are quick. `--one
 evenly, and extrapolates.
 
 With `--daemon` a whole daemon runs twice, on the real mngr, with agents of 2 s on 4 slots: with groups, and with
-`verify_group = 1`. What is compared is the time from the last agent's end to the last verdict.
+`verify_group = 1`. What is compared is the time from the last agent's end to the last verdict. `--groups` chooses
+the sizes of groups.
+
+A repository with a workspace of its own says how its tests run: `--pytest "ENV/bin/python -m pytest …"` names its
+environment, `--env` its variables (PATH, for the programs that its tests start), `--python-path` the folders that an
+editable install would name, and `--tests` the files that count. Where its tests take long, `--known` names a file
+with what is known to pass, and what fails by which broken line (`bench/broken.py`), so that nothing is run before.
 """
 
 import argparse
 import asyncio
 import logging
 import random
+import shlex
 import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pygit2
 import structlog
 
-from bench.broken import Source, Work, worked_on
+from bench.broken import ENV, PYTEST, Source, Work, worked_on
 from bench.jobs import Run
 from bench.verify import one_by_one, together
 from supervisor.adapters.git.store import GitStore
@@ -40,6 +50,8 @@ from tests.verification.generated import Claim, Generated
 
 AGENT = Path(__file__).with_name("real_agent")
 SLOTS, WORK_SECONDS = 4, 2.0
+#: of the folder that is measured
+LEFT_OUT = (".git", "__pycache__", ".venv", ".test_output", "*.whl")
 
 
 async def claimed(source: Source, work: list[Work], base: str, folder: Path) -> Generated:
@@ -82,26 +94,40 @@ class Whole(Run):
         return collected - first, max(0.0, ended - collected), verdicts
 
 
-async def by_daemons(source: Source, work: list[Work], folder: Path) -> None:
+async def by_daemons(source: Source, work: list[Work], folder: Path, groups: Sequence[int]) -> None:
     seconds = []
-    for group in (Profile().verify_group, 1):
+    for group in groups:
         run = Whole(folder / f"of-{group}", len(work), SLOTS, WORK_SECONDS, 2, code=source, left=work, group=group)
         await run.go()
         agents, waited, verdicts = run.waited()
         seconds.append(waited)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         print(f"  verify_group {group:>2}: agents {agents:.0f} s, then {waited:.0f} s to the last verdict ({told})")
-    print(f"  that is {seconds[0] / seconds[1]:.2f} of one by one", flush=True)
+        sys.stdout.flush()
+    if len(seconds) > 1:
+        print(f"  that is {seconds[0] / seconds[-1]:.2f} of one by one", flush=True)
 
 
 async def measured(asked: argparse.Namespace, folder: Path) -> None:
-    source = Source(folder / "repo", asked.package)
-    shutil.copytree(asked.folder, source.folder)
-    work = worked_on(source, asked.jobs, random.Random(asked.seed))
+    source = Source(
+        folder / "repo",
+        asked.package,
+        tuple(asked.tests),
+        tuple(shlex.split(asked.pytest)),
+        {**ENV, **dict(each.split("=", 1) for each in asked.env)},
+        tuple(asked.python_path),
+        asked.test_seconds,
+        asked.all_seconds,
+        tuple(asked.read),
+    )
+    shutil.copytree(asked.folder, source.folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    work = worked_on(source, asked.jobs, random.Random(asked.seed), asked.known)
     git(source.folder, "init", "-q", "-b", "main")
     base = commit(source.folder, "base")
     if asked.daemon:
-        await by_daemons(source, work, folder)
+        made_of = ", ".join(f"{count} {said}" for said, count in Counter(each.said for each in work).items())
+        print(f"{len(work)} jobs in {len({file_of(each.test) for each in work})} files: {made_of}", flush=True)
+        await by_daemons(source, work, folder, asked.groups)
         return
     made = await claimed(source, work, base, folder)
     kinds = Counter(claim.kind for claim in made.claims)
@@ -133,6 +159,15 @@ def main() -> int:
     parser.add_argument("--one-by-one", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--daemon", action="store_true")
+    parser.add_argument("--groups", type=int, nargs="+", default=[Profile().verify_group, 1])
+    parser.add_argument("--tests", nargs="+", default=["tests"])
+    parser.add_argument("--known", type=Path)
+    parser.add_argument("--pytest", default=shlex.join(PYTEST))
+    parser.add_argument("--env", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--python-path", nargs="+", default=[])
+    parser.add_argument("--read", nargs="+", default=[])
+    parser.add_argument("--test-seconds", type=float, default=60)
+    parser.add_argument("--all-seconds", type=float, default=90)
     asked = parser.parse_args()
     if not asked.package:
         [package] = (each for each in (asked.folder / "src").iterdir() if (each / "__init__.py").exists())

@@ -240,3 +240,27 @@ async def test_a_new_test_beside_it_must_be_able_to_fail(tmp_path: Path) -> None
         doubt = "nothing shows that test_words can fail: it uses nothing of the repository"
         assert (verdicts[1].verification, doubt in verdicts[1].doubts) == ("verified", True)
         assert verdicts[2].verification == "refused"
+
+
+_AT_IMPORT = """\
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import tool
+
+assert tool.half(8) == 4
+"""
+
+
+async def test_faults_of_what_runs_while_tests_are_collected_begin_with_the_test(tmp_path: Path) -> None:
+    """A conftest that runs the implementation would fail at every fault of it, whatever the tests check."""
+    vacuous = "    import threading\n\n    one = threading.Thread(target=half, args=(4,))\n    one.start()\n"
+    async with courtroom(tmp_path, **{"conftest.py": _AT_IMPORT}) as here:
+        weak = await here.edited(HALF, "improved", TOOL, (HALVED, f"{vacuous}    assert one.name\n"))
+        good = await here.edited(HALF, "improved", TOOL, (HALVED, f"{HALVED}    assert half(9) == 4\n"))
+
+        assert any(each.startswith("its test passes all of 2 drastic faults") for each in weak.doubts), weak
+        assert (good.verification, good.doubts) == ("verified", ())
+        assert shown(good).strength.tried == shown(good).strength.caught == 2

@@ -139,6 +139,25 @@ async def test_who_meets_others_shares_runs_without_them(tmp_path: Path) -> None
     check(made, found)
 
 
+_AWK = "subprocess.run(['awk', {program!r}, {file!r}], check=True, stdout=subprocess.DEVNULL)"
+
+
+async def test_a_program_without_notes_notices_the_files_that_it_opens(tmp_path: Path) -> None:
+    """The kernel tells which they are."""
+    kinds = of_kinds("improved", "improved", "fixed")
+    elsewhere = edited(1, 3, _AWK.format(program="{ print }", file="tool/part_2.py"))
+    assert not await put_back(tmp_path / "1", kinds, elsewhere)
+    at_the_fix = edited(1, 3, _AWK.format(program="{ print }", file="tool/part_0.py"))
+    assert await put_back(tmp_path / "2", kinds, at_the_fix)
+    listing = edited(1, 3, "subprocess.run(['find', 'tool'], check=True, stdout=subprocess.DEVNULL)")
+    assert await put_back(tmp_path / "3", kinds, listing)
+
+
+async def put_back(folder: Path, claims: list[Claim], *works: tuple[int, str, str]) -> set[int]:
+    found = await together(folder, claims, *works)
+    return {number for number, each in found.items() if isinstance(each, PutBack)}
+
+
 async def test_who_mended_a_file_alike_is_not_kept_apart(tmp_path: Path) -> None:
     claims = of_kinds("fixed", "fixed", "improved", files=1)
     made = await generate(tmp_path, claims, 1, profile=replace(PROFILE, evidence_factor=0))
@@ -201,7 +220,7 @@ async def test_a_run_that_never_ends_is_taken_apart(tmp_path: Path) -> None:
 async def test_who_hides_what_tests_do_is_taken_apart_from_the_others(tmp_path: Path) -> None:
     """Of what is noted too much is left, so that the rest is not read."""
     notes = "[os.path.join(each, 'seen') for each in sys.path if os.path.isfile(os.path.join(each, 'seen'))]"
-    flood = f"import os, sys; [open(each, 'a').write('x' * 9 * 2**20) for each in {notes}]"
+    flood = f"import os, sys; [open(each, 'a').write('x' * 65 * 2**20) for each in {notes}]"
     made = await generate(tmp_path, of_kinds("improved", "improved"), 2, profile=replace(PROFILE, evidence_factor=0))
     rework(made, *edited(1, 2, flood), made.batch.base)
     found = await (await judge_of(tmp_path)).verify_together(made.batch, made.jobs)

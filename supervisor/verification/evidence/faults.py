@@ -1,6 +1,8 @@
 """Small and drastic faults of the Python code that a test has reached: a test that can fail should catch them.
 
 Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else.
+Where a function also runs while tests are collected, it changes only during a test, or not at all: else no test would
+run.
 Small ones change one place: a condition, a comparison, a constant, a returned value, a call that is left out.
 
 Run as a program it reads a question on stdin, writes the faulty files into a folder, and prints what they are. It
@@ -56,6 +58,8 @@ def {LATER}(function):
 
     return answered
 """
+#: pytest sets it before the test's setup
+_IN_A_TEST = '"PYTEST_CURRENT_TEST" in __import__("os").environ'
 #: functions that output something instead of returning it, by the last part of their names
 SPEAKING = ("print", "write", "echo", "secho", "writelines")
 
@@ -66,6 +70,16 @@ class Code:
     text: str
     #: lines within functions, or of a program's own module, that the test has reached
     reached: frozenset[int]
+    #: lines within functions that run while tests are collected
+    collecting: frozenset[int] = frozenset()
+
+    @property
+    def breakable(self) -> frozenset[int]:
+        """The lines that were reached, without those of functions that run while tests are collected."""
+        tree = ast.parse(self.text) if self.collecting else None
+        nodes = [each for each in ast.walk(tree) if isinstance(each, FUNCTIONS)] if tree is not None else []
+        spared = {line for node in nodes if is_reached(node, self.collecting) for line in _lines(node)}
+        return self.reached - spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,8 @@ class Fault:
     is_drastic: bool
     #: the repository's files, and where their faulty content is
     files: Mapping[str, str]
+    #: not all of what the test reached is changed in every program, because it runs while tests are collected, too
+    spares: bool = False
 
 
 # --- drastic
@@ -94,14 +110,16 @@ class Fault:
 class _Everywhere(ast.NodeTransformer):
     """Gives every function that was reached another body."""
 
-    def __init__(self, reached: frozenset[int], change: Callable[[list[ast.stmt]], list[ast.stmt]]) -> None:
-        self.reached, self.change = reached, change
+    def __init__(self, code: Code, change: Callable[[list[ast.stmt]], list[ast.stmt]]) -> None:
+        self.code, self.change = code, change
         self.count = 0
 
     def function[T: (ast.FunctionDef, ast.AsyncFunctionDef)](self, node: T) -> T:
-        if is_reached(node, self.reached):
+        if is_reached(node, self.code.reached):
             self.count += 1
-            node.body = self.change(node.body)
+            changed, as_before = self.change(node.body), node.body
+            is_early = is_reached(node, self.code.collecting)
+            node.body = [ast.If(ast.parse(_IN_A_TEST, mode="eval").body, changed, as_before)] if is_early else changed
         return node
 
     visit_FunctionDef = function  # noqa: N815
@@ -157,8 +175,13 @@ def _answers(node: ast.FunctionDef) -> bool:
 
 
 def is_reached(node: ast.FunctionDef | ast.AsyncFunctionDef, reached: frozenset[int]) -> bool:
+    return any(line in reached for line in _lines(node))
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+    """Those of its body."""
     first = node.body[0].lineno
-    return any(line in reached for line in range(first, (node.end_lineno or first) + 1))
+    return range(first, (node.end_lineno or first) + 1)
 
 
 def _raises(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -188,19 +211,19 @@ def _begin(tree: ast.Module) -> int:
 
 def _drastic(code: Code, kind: str) -> str | None:
     """The file with this fault in all code that was reached; None: that changes nothing in it."""
-    tree = ast.parse(code.text)
+    tree, reached = ast.parse(code.text), code.breakable
     if kind == LATER_ON:
-        later = _Later(code.reached)
+        later = _Later(reached)
         later.visit(tree)
         count, start = later.count, ast.parse(_LIE + _LATER).body
     elif kind == "says something else":
-        altered = _Otherwise(code.reached)
+        altered = _Otherwise(reached)
         altered.visit(tree)
         count, start = altered.count, ast.parse(_LIE).body
     else:
-        everywhere = _Everywhere(code.reached, _raises if kind == "raises" else _returns)
+        everywhere = _Everywhere(code, _raises if kind == "raises" else _returns)
         everywhere.visit(tree)
-        is_program = _is_program(tree, code.reached)
+        is_program = _is_program(tree, reached)
         ending = 'raise SystemError("it is broken")' if kind == "raises" else "raise SystemExit(0)"
         count, start = everywhere.count + is_program, ast.parse(ending).body if is_program else []
     if not count:
@@ -261,13 +284,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
     found: list[Fault] = []
+    spares = any(_is_readable(code) and code.breakable != code.reached for code in wanted.codes)
     for label, is_drastic, files in faults(wanted.codes, wanted.most, wanted.only):
         kept: dict[str, str] = {}
         for path, text in files.items():
             file = Path(wanted.into) / f"{len(found)}-{len(kept)}"
             file.write_text(text, errors="surrogateescape")
             kept[path] = str(file)
-        found.append(Fault(label[:200].encode(errors="replace").decode(), is_drastic, kept))
+        found.append(Fault(label[:200].encode(errors="replace").decode(), is_drastic, kept, spares and is_drastic))
     sys.stdout.write(msgspec.json.encode(found).decode())
 
 

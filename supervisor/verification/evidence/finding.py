@@ -25,7 +25,12 @@ async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str =
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(
-        faults.Code(path, content.data.decode(errors="surrogateescape"), seen.lines.get(path, frozenset()))
+        faults.Code(
+            path,
+            content.data.decode(errors="surrogateescape"),
+            seen.lines.get(path, frozenset()),
+            seen.collecting.get(path, frozenset()),
+        )
         for path, content in texts.items()
         if content is not None and content.kind != "link" and _is_text(content.data)
     )

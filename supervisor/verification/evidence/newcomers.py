@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from supervisor.model.node import cases_of, function_of
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.seen import Seen
-from supervisor.verification.evidence.strength import FEWEST, troubles_of
+from supervisor.verification.evidence.strength import FEWEST, begins, troubles_of
 from supervisor.verification.trials.runs import Run
 
 #: so many new tests and new test files are tried; any more are a doubt
@@ -43,12 +43,15 @@ async def _able_to_fail(inquiry: Inquiry, new: list[str]) -> Shown:
     troubles = [each for each in await troubles_of(inquiry, inquiry.used(watched)) if each.is_drastic]
     if not troubles:
         return Shown(doubts=(f"nothing shows that {_named(new)} can fail: it uses nothing of the repository",))
+    showing = dict.fromkeys(new, 0)
     for trouble in troubles:
         run = await inquiry.experiment(trouble.changed, liar=trouble.liar, nodes=tuple(new))
         new = [test for test in new if not _fails(run, test)]
         if not new:
             return Shown()
-    if len(troubles) < FEWEST:
+        for test in new:
+            showing[test] += begins(run, test) and not trouble.spares
+    if any(showing[test] < FEWEST for test in new):
         return Shown(doubts=(f"nothing shows that {_named(new)} can fail",))
     return Shown(refusal=f"strength: {_named(new)} passes all of {len(troubles)} drastic faults")
 
@@ -94,8 +97,8 @@ def _new(inquiry: Inquiry, after: Run) -> list[str]:
 
 
 def _fails(run: Run, test: str) -> bool:
-    found = cases_of(run.cases, test)
-    return not found or any(case.result == "failed" for case in found.values())
+    found = cases_of(run.cases, test).values()
+    return begins(run, test) and (not found or any(case.result == "failed" for case in found))
 
 
 def _named(tests: list[str]) -> str:

@@ -13,7 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+#: of the notes about one test, and about all tests of a run
 MAX_BYTES = 8 * 2**20
+MOST_BYTES = 8 * MAX_BYTES
+#: of a file
+MOST_LINES = 100_000
 MAX_ASKED = 200
 
 
@@ -32,6 +36,8 @@ class Sign:
 class Seen:
     #: lines within functions, or of a program's own module, by file
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    #: lines within functions that run while tests are collected, by file
+    collecting: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: files whose code was imported, or run
     modules: frozenset[str] = frozenset()
     #: files that were read, code excluded
@@ -88,6 +94,7 @@ def _is_built(path: str) -> bool:
 def read_seen(folder: Path) -> Seen:
     """Reads the notes of probes in a folder. Blocking."""
     lines: defaultdict[str, set[int]] = defaultdict(set)
+    collecting: defaultdict[str, set[int]] = defaultdict(set)
     programs: dict[str, str] = {}
     unheard: defaultdict[str, set[int]] = defaultdict(set)
     fixtures: dict[str, str] = {}
@@ -98,6 +105,10 @@ def read_seen(folder: Path) -> Seen:
                 found["modules"].add(path)
                 if kind == "body":
                     lines[path].add(line)
+                elif kind == "collecting":
+                    collecting[path].add(line)
+            case ["lines", str(path), list()] if _is_inside(path):
+                found["modules"].add(path)
             case ["open", str(path)] if _is_inside(path):
                 found["opened"].add(path)
             case ["run", str(path), str(how)] if _is_inside(path):
@@ -116,6 +127,7 @@ def read_seen(folder: Path) -> Seen:
                 found["not_again"].add(path)
     return Seen(
         lines=_frozen(lines),
+        collecting=_frozen(collecting),
         programs=programs,
         asked=tuple(_asked(folder))[:MAX_ASKED],
         unheard=_frozen(unheard),
@@ -144,10 +156,10 @@ def _asked(folder: Path) -> Iterator[Sign]:
                     yield sign
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether the notes there are read completely; only `asked` may be missing. Blocking."""
+def is_whole(folder: Path, most: int = MAX_BYTES) -> bool:
+    """Whether the notes there are at most so long, and read completely; only `asked` may be missing. Blocking."""
     sizes = {name: _size(folder / name) for name in ("seen", "asked")}
-    return sizes["seen"] > 0 and max(sizes.values()) <= MAX_BYTES
+    return sizes["seen"] > 0 and max(sizes.values()) <= most
 
 
 def _size(file: Path) -> int:
@@ -161,20 +173,34 @@ def _size(file: Path) -> int:
 
 def notes(file: Path) -> Iterator[list[Any]]:
     """Skips lines that are not notes. Blocking."""
-    if _size(file) < 0:
-        return
-    try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
-            text = opened.read(MAX_BYTES)
-    except OSError:
-        return
-    for line in text.splitlines():
+    for line in noted(file):
         try:
             note = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(note, list):
             yield note
+
+
+def noted(file: Path) -> Iterator[bytes]:
+    """The lines of a file of notes. Blocking."""
+    if _size(file) < 0:
+        return
+    left = MOST_BYTES
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            while left > 0 and (line := opened.readline(left)):
+                left -= len(line)
+                yield line
+    except OSError:
+        return
+
+
+def within(spans: list[Any]) -> Iterator[int]:
+    """The lines of these spans; nothing of what is none."""
+    for first, last in zip(spans[::2], spans[1::2], strict=False):
+        if isinstance(first, int) and isinstance(last, int) and 0 < first <= last < MOST_LINES:
+            yield from range(first, last + 1)
 
 
 def ranges(path: str, lines: frozenset[int] | set[int]) -> list[str]:

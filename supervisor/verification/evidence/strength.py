@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from supervisor.model.evidence import Strength
+from supervisor.model.node import cases_of
 from supervisor.verification.evidence.finding import find
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.laying import Content, Contents
@@ -43,6 +44,8 @@ class Trouble:
     is_drastic: bool
     changed: Contents = field(default_factory=dict)
     liar: Telling | None = None
+    #: not all of what the test reached is changed in every program
+    spares: bool = False
 
 
 async def ask(inquiry: Inquiry) -> Shown:
@@ -55,14 +58,31 @@ async def ask(inquiry: Inquiry) -> Shown:
         return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
     survived: list[Trouble] = []
     tried: list[Trouble] = []
+    idle: list[Trouble] = []
     for trouble in troubles:
         most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if "strength" in inquiry.doubted else 0
-        if inquiry.is_spent and len(tried) >= most:
+        if inquiry.is_spent and len(tried) + len(idle) >= most:
             break
+        run = await inquiry.experiment(trouble.changed, liar=trouble.liar)
+        if not begins(run, inquiry.test):
+            idle.append(trouble)
+            continue
         tried.append(trouble)
-        if (await inquiry.experiment(trouble.changed, liar=trouble.liar)).passed:
+        if run.passed:
             survived.append(trouble)
-    return await _judged(inquiry, troubles, tried, survived)
+    if not tried:
+        nothing = f"with {_labels(idle)}, pytest does not even collect it"
+        return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
+    return await _judged(inquiry, [each for each in troubles if each not in idle], tried, survived)
+
+
+def begins(run: Run, test: str) -> bool:
+    """Whether the test ran. A fault that keeps pytest from collecting the test says nothing about it."""
+    return bool(cases_of(run.cases, test)) or run.is_late or bool(run.stopped)
+
+
+def _labels(troubles: Sequence[Trouble]) -> str:
+    return ", ".join(each.label for each in troubles[:4])
 
 
 async def _judged(
@@ -78,8 +98,10 @@ async def _judged(
     )
     drastic = [each for each in tried if each.is_drastic]
     if len(drastic) >= FEWEST and all(each in survived for each in drastic):
-        what = ", ".join(each.label for each in drastic[:4])
-        return Shown(strength, refusal=f"strength: its test passes all of {len(drastic)} drastic faults: {what}")
+        passes = f"its test passes all of {len(drastic)} drastic faults: {_labels(drastic)}"
+        if not any(each.spares for each in drastic):
+            return Shown(strength, refusal=f"strength: {passes}")
+        return Shown(strength, (f"{passes}, as far as they could be tried: it runs while tests are collected",))
     missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
     if missed:
         before = await past.counted(tried)
@@ -165,7 +187,7 @@ async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
     troubles = []
     for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL):
         changed = {path: instead(texts[path], Path(file)) for path, file in fault.files.items()}
-        troubles.append(Trouble(fault.label, fault.is_drastic, changed))
+        troubles.append(Trouble(fault.label, fault.is_drastic, changed, spares=fault.spares))
     for path, how in sorted(seen.programs.items())[:MOST_PROGRAMS]:
         if path not in seen.lines and not _is_python(await inquiry.trial.head_of(path)):
             troubles += [_told(path, how, lie) for lie in lies(how)]

@@ -16,7 +16,7 @@ from supervisor.e2e.tutorial.citations import read_tests
 from supervisor.e2e.tutorial.matching import Matcher
 from supervisor.foresight.reach import Reached, listing, settings_of
 from supervisor.model.node import file_of, function_of
-from supervisor.verification.evidence.seen import notes
+from supervisor.verification.evidence.seen import notes, within
 from supervisor.verification.reached.commit import Commit, block_digest
 from supervisor.verification.reached.files import Files, files_of
 from supervisor.verification.tracing.traced import NOTHING, Traced
@@ -46,6 +46,8 @@ class _Notes:
         match note:
             case ["line", str(path), int(line), str()]:
                 self.lines[path].add(line)
+            case ["lines", str(path), list(spans)]:
+                self.lines[path].update(within(spans))
             case ["open" | "source", str(path), *_]:
                 self.files.add(path)
             case ["run", str(path), *_]:

@@ -4,6 +4,7 @@ If a verifier vanishes, hangs or lies, a new one gets the same question; after `
 verified, with the reason. While the whole provider is out of reach, no tries are counted: the claim waits.
 """
 
+import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from supervisor.errors import DeviceFailed
 from supervisor.model.batch import Batch
 from supervisor.publication.rules.outcome import clean
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.seen import MAX_BYTES
+from supervisor.verification.evidence.seen import MAX_BYTES, MOST_BYTES
 from supervisor.verification.evidence.switching import UNTOLD
 from supervisor.verification.remote.exchange import Answer, Disbelieved, Done, checked, heard, tail, unpacked
 from supervisor.verification.remote.questions import Questions, Wanted, subject_of
@@ -146,6 +147,8 @@ class RemoteTrial:
         for name, most in NOTES.items():
             if content := unpacked(done.notes.get(name, ""), most):
                 (folder / PROBES / name).write_bytes(content)
+                if len(content) == most:  # so long that nobody takes it for whole
+                    os.truncate(folder / PROBES / name, MOST_BYTES + 1)
         self._stamp = self._stamp or answer.prepared
         is_touched = not self._stamp == answer.prepared == answer.stamp
         stray = "it wrote into the place that the checkouts of its runs are copied from" if is_touched else ""

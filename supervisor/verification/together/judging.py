@@ -2,7 +2,8 @@
 
     compose    one tree of all their work
     base       their files run once at the base, unless they already have
-    watch      their files run once in the tree, while it is noted what each test reaches. Claims are put back until
+    watch      their files run once in the tree, while it is noted what each test reaches; where claims meet, tests
+               whose programs take no notes run again, while the kernel tells their files. Claims are put back until
                no test reaches lines that another claim changes; if a claim that is left noticed their work, the rest
                is composed anew
     hear       each claim has its hearing, with a share of the runs
@@ -13,7 +14,7 @@ that they meet.
 """
 
 import secrets
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,14 +29,15 @@ from supervisor.ports import PutBack, Tell
 from supervisor.threads import in_thread, surely
 from supervisor.verification.baselines import Baselines, tests_in
 from supervisor.verification.evidence.inquiry import telling, times_for
-from supervisor.verification.evidence.seen import is_whole
+from supervisor.verification.evidence.seen import MOST_BYTES, is_whole
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.together.combining import Standing
 from supervisor.verification.together.composing import NoTree, compose
 from supervisor.verification.together.parts import GOING_ON, unsound
-from supervisor.verification.together.reaching import read_notes
+from supervisor.verification.together.reaching import ALL, Reached, known, read_notes
 from supervisor.verification.together.sharing import Rounds, Share, Unsound
 from supervisor.verification.together.tree import Claimed, Tree
+from supervisor.verification.tracing.traced import NOTHING
 from supervisor.verification.trials.asking import AnyTrials, Place, Unready
 from supervisor.verification.trials.runs import Instruments, Run
 from supervisor.verification.verdicts import failed, verified
@@ -44,6 +46,7 @@ from supervisor.verification.verdicts import failed, verified
 MOST_TREES = 3
 #: one claim in so many, drawn at random, also runs alone: this exposes work that detects a common run
 AUDITED = 8
+_WATCHING = Instruments(plugins=telling(), args=GOING_ON)
 MASKED = "its test failed at the base, and beside the work of others it passes without its own"
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
@@ -91,6 +94,9 @@ class CommonRuns:
             watched = await self._watched(trial, claims)
             notes = await in_thread(read_notes, watched.folder / "plugins")
             tree = await in_thread(Tree, self._bare, self._batch.base, composed, claims, notes)
+            clearer = await self._told(trial, notes, watched) if tree.entangled() else notes
+            if traces := clearer is not notes:
+                tree = await in_thread(Tree, self._bare, self._batch.base, composed, claims, clearer)
             missing, entangled = tree.missing(), tree.entangled()
             self._put_back(_of(claims, missing), PutBack(CONFLICTS, len(claims)))
             for each in _of(claims, entangled):
@@ -101,7 +107,21 @@ class CommonRuns:
             gone = missing | entangled | unread
             left = [each for each in claims if each.job.number not in gone]
             if len(left) > 1 and tree.is_free_of([each.job.number for each in left], gone):
-                await self._heard(left, tree, Rounds(trial, times_for(self._batch, watched.seconds)))
+                await self._heard(left, tree, Rounds(trial, times_for(self._batch, watched.seconds), traces=traces))
+
+    async def _told(self, trial: Place, notes: Mapping[str, Reached], watched: Run) -> Mapping[str, Reached]:
+        """Tests that start programs without notes could notice everything, so these run once more, while the kernel
+        tells the files. That takes twice the time."""
+        opaque = [test for test, each in notes.items() if test != ALL and each.is_opaque and each.is_seen]
+        if not opaque or self._trials.pool_of(self._batch):
+            return notes
+        times = times_for(self._batch, 2 * watched.seconds)
+        run = await trial.run(*opaque, times=times, instruments=replace(_WATCHING, traces=True))
+        if unsound(run, opaque) or not await in_thread(is_whole, run.folder / "plugins", MOST_BYTES):
+            return notes
+        told = known(await in_thread(read_notes, run.folder / "plugins"), run.ended.traced or NOTHING)
+        found = {test: replace(notes.get(test, each) | each, is_opaque=each.is_opaque) for test, each in told.items()}
+        return {**notes, **found}
 
     async def _watched(self, trial: Place, claims: Sequence[Claimed]) -> Run:
         files = {file_of(each.job.test): each.job.test for each in claims}
@@ -110,10 +130,10 @@ class CommonRuns:
             before = await self._baselines.run(self._batch, test)
             usual += before.seconds if before is not None else self._batch.profile.test_timeout_seconds
         times = min(1 + times_for(self._batch, usual), sum(tests_in(self._batch, test) for test in files.values()))
-        run = await trial.run(*files, times=times, instruments=Instruments(plugins=telling(), args=GOING_ON))
+        run = await trial.run(*files, times=times, instruments=_WATCHING)
         if why := unsound(run, list(files)):
             raise Unsound(why, len(claims))
-        if not await in_thread(is_whole, run.folder / "plugins"):
+        if not await in_thread(is_whole, run.folder / "plugins", MOST_BYTES):
             raise Unsound("not all is known that their tests did", len(claims))
         return run
 

@@ -9,7 +9,7 @@ A run that is not conclusive for each of its tests, such as one that does not en
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -20,9 +20,12 @@ from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
 from supervisor.verification.together.combining import Asked, Standing, Together, combined
 from supervisor.verification.together.parts import own, unsound
-from supervisor.verification.together.reaching import Reached, read_notes
+from supervisor.verification.together.reaching import ALL, Reached, known, read_notes
+from supervisor.verification.tracing.traced import NOTHING
 from supervisor.verification.trials.asking import PROBES, Place
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+
+_UNKNOWN = {ALL: Reached(is_opaque=True)}
 
 
 class Unsound(Exception):
@@ -56,6 +59,7 @@ class Share:
         return await self.rounds.trial.head_of(path)
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
+        instruments = replace(instruments, traces=self.rounds.traces and is_watched(instruments.plugins))
         return await self._asked(Asked(self.standing, nodes, times, instruments))
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
@@ -73,8 +77,10 @@ class Share:
 
 
 class Rounds:
-    def __init__(self, trial: Place, most_times: float) -> None:
+    def __init__(self, trial: Place, most_times: float, *, traces: bool = False) -> None:
         self.trial = trial
+        #: whether the kernel is asked for files in runs that are watched
+        self.traces = traces
         #: the time limit of a common run, as a multiple of a test's
         self._most_times = most_times
         self._hearings = 0
@@ -160,6 +166,6 @@ def _watched(asked: Asked, run: Run) -> Run:
     """Remembers what the old version of the test reaches, if the run watched it. Blocking."""
     if asked.is_otherwise and is_watched(asked.instruments.plugins):
         folder, before = run.folder / PROBES, asked.standing.reached_before or Reached()
-        notes = read_notes(folder).values() if is_whole(folder) else [Reached(is_opaque=True)]
-        asked.standing.reached_before = reduce(or_, notes, before)
+        notes = known(read_notes(folder), run.ended.traced or NOTHING) if is_whole(folder) else _UNKNOWN
+        asked.standing.reached_before = reduce(or_, notes.values(), before)
     return run

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-from pathlib import Path
 
 from pantry import Refusal
 
@@ -26,7 +25,8 @@ def to_json(items):
 
 def from_json(path):
     try:
-        items = json.loads(Path(path).read_text())
+        with open(path) as file:
+            items = json.load(file)
         return [{column: item[column] for column in COLUMNS} for item in items]
     except OSError as error:
         raise Refusal(f"cannot read {path}: {error.strerror}") from None
@@ -39,7 +39,8 @@ def look_up(barcode):
     catalogue = os.environ.get("PANTRY_CATALOGUE")
     if not catalogue:
         raise Refusal("no catalogue of barcodes; name its file in PANTRY_CATALOGUE")
-    for code, name in csv.reader(Path(catalogue).read_text().splitlines()):
-        if code == barcode:
-            return name
+    with open(catalogue) as file:
+        for code, name in csv.reader(file):
+            if code == barcode:
+                return name
     raise Refusal(f"{barcode} is not in the catalogue")

@@ -1,14 +1,13 @@
 """Recipes: text files with one ingredient a line, such as `flour 0.2 kg`."""
 
-from pathlib import Path
-
 from pantry import Refusal, items
 
 
 def read(path, guests=1):
     """The ingredients of the recipe, for that many guests."""
     try:
-        lines = Path(path).read_text().splitlines()
+        with open(path) as file:
+            lines = file.read().splitlines()
     except OSError as error:
         raise Refusal(f"cannot read {path}: {error.strerror}") from None
     ingredients = []

@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 from pantry import Refusal
 
@@ -10,29 +9,31 @@ EMPTY = {"items": [], "keep": {}, "steps": []}
 
 
 def path():
-    return Path(os.environ.get("PANTRY_FILE", "pantry.json"))
+    return os.environ.get("PANTRY_FILE", "pantry.json")
 
 
 def create():
-    if path().exists():
-        raise Refusal(f"there is a pantry already: {path().name}")
+    if os.path.exists(path()):
+        raise Refusal(f"there is a pantry already: {os.path.basename(path())}")
     write(EMPTY)
 
 
 def read():
     try:
-        return json.loads(path().read_text())
+        with open(path()) as file:
+            return json.load(file)
     except FileNotFoundError:
         raise Refusal("no pantry here; make one with: pantry new") from None
     except ValueError:
-        raise Refusal(f"{path().name} is not a pantry; it was left as it is") from None
+        raise Refusal(f"{os.path.basename(path())} is not a pantry; it was left as it is") from None
 
 
 def write(pantry):
     """All of it or nothing: a full disk leaves the old file in place."""
-    beside = path().with_suffix(".new")
-    beside.write_text(json.dumps(pantry, indent=1) + "\n")
-    beside.replace(path())
+    beside = f"{os.path.splitext(path())[0]}.new"
+    with open(beside, "w") as file:
+        file.write(json.dumps(pantry, indent=1) + "\n")
+    os.replace(beside, path())
 
 
 def change(words, edit):

@@ -83,6 +83,8 @@ class Reaching:
         self.noted: set[Any] = set()
         #: pytest reads files, and imports what it collects: none of this is what a test does
         self.active = True
+        #: it has not begun to run tests; of what runs meanwhile, only functions are noted
+        self.collects = False
         self.tool = -1
         self.notes.add("began")
 
@@ -132,18 +134,30 @@ class Reaching:
     def entered(self, code: Any, offset: int) -> Any:
         monitoring = sys.monitoring
         if self.place(code.co_filename) is not None:
-            monitoring.set_local_events(self.tool, code, monitoring.events.LINE | monitoring.events.CALL)
+            is_imported = not code.co_flags & FUNCTION and sys._getframe(1).f_globals.get("__name__") != "__main__"
+            if is_imported:
+                self.imports(code)
+            events = monitoring.events.CALL if is_imported else monitoring.events.LINE | monitoring.events.CALL
+            monitoring.set_local_events(self.tool, code, events)
         return monitoring.DISABLE
 
+    def imports(self, code: Any) -> None:
+        """One note for all lines of a module or a class: it runs from its first line to its last."""
+        place = self.place(code.co_filename)
+        if self.active and (key := ("lines", place, code.co_firstlineno, code.co_qualname)) not in self.noted:
+            self.noted.add(key)
+            self.notes.add("lines", place, _spans({line for _, _, line in code.co_lines() if line}))
+
     def reached(self, code: Any, line: int) -> Any:
-        if self.active:
+        if self.active or self.collects:
             is_main = not code.co_flags & FUNCTION and sys._getframe(1).f_globals.get("__name__") == "__main__"
             self.line(code, line, is_main)
         return sys.monitoring.DISABLE
 
     def line(self, code: Any, line: int, is_main: bool) -> None:
         kind = "body" if code.co_flags & FUNCTION or is_main else "import"
-        place = self.place(code.co_filename)
+        kind = "collecting" if self.collects and kind == "body" else kind
+        place = self.place(code.co_filename) if self.active or kind == "collecting" else None
         if place is not None and line and (key := (place, line, kind)) not in self.noted:
             self.noted.add(key)
             self.notes.add("line", *key)
@@ -152,7 +166,7 @@ class Reaching:
         return self.stepped if self.place(frame.f_code.co_filename) is not None else None
 
     def stepped(self, frame: Any, event: str, argument: Any) -> Any:
-        if event == "line" and self.active:
+        if event == "line" and (self.active or self.collects):
             self.line(frame.f_code, frame.f_lineno, frame.f_globals.get("__name__") == "__main__")
         return self.stepped
 
@@ -236,6 +250,17 @@ class Reaching:
                 self.notes.add("run", full[len(self.root) + 1 :], how)
 
 
+def _spans(lines: set[int]) -> list[int]:
+    """The first and the last of each run of consecutive lines."""
+    found: list[int] = []
+    for line in sorted(lines):
+        if found and line == found[-1] + 1:
+            found[-1] = line
+        else:
+            found += [line, line]
+    return found
+
+
 def _with_us(path: Any) -> Any:
     if isinstance(path, bytes):
         return path
@@ -258,6 +283,11 @@ REACHING = Reaching()
 REACHING.begin()
 
 
+def pytest_addoption(parser: Any) -> None:
+    """Called when pytest loads this, before it imports a conftest."""
+    REACHING.collects = True
+
+
 def pytest_configure(config: Any) -> None:
     REACHING.active = False
     say("-collects")
@@ -265,6 +295,7 @@ def pytest_configure(config: Any) -> None:
 
 def pytest_runtest_protocol(item: Any) -> None:
     say("-runs")
+    REACHING.collects = False
     if not REACHING.active:
         REACHING.again()
 
