@@ -108,9 +108,9 @@ async def by_daemons(source: Source, work: list[Work], folder: Path, groups: Seq
         print(f"  that is {seconds[0] / seconds[-1]:.2f} of one by one", flush=True)
 
 
-async def measured(asked: argparse.Namespace, folder: Path) -> None:
-    source = Source(
-        folder / "repo",
+def source_of(asked: argparse.Namespace, folder: Path) -> Source:
+    return Source(
+        folder,
         asked.package,
         tuple(asked.tests),
         tuple(shlex.split(asked.pytest)),
@@ -120,6 +120,10 @@ async def measured(asked: argparse.Namespace, folder: Path) -> None:
         asked.all_seconds,
         tuple(asked.read),
     )
+
+
+async def measured(asked: argparse.Namespace, folder: Path) -> None:
+    source = source_of(asked, folder / "repo")
     shutil.copytree(asked.folder, source.folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     work = worked_on(source, asked.jobs, random.Random(asked.seed), asked.known)
     git(source.folder, "init", "-q", "-b", "main")
@@ -129,12 +133,15 @@ async def measured(asked: argparse.Namespace, folder: Path) -> None:
         print(f"{len(work)} jobs in {len({file_of(each.test) for each in work})} files: {made_of}", flush=True)
         await by_daemons(source, work, folder, asked.groups)
         return
-    made = await claimed(source, work, base, folder)
+    await compared(await claimed(source, work, base, folder), asked.one_by_one, folder)
+
+
+async def compared(made: Generated, sample: int, folder: Path) -> None:
     kinds = Counter(claim.kind for claim in made.claims)
     print(f"{len(made.jobs)} claims in {len({file_of(job.test) for job in made.jobs})} files:", end=" ")
     print(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
     cost, verdicts = await together(folder, made)
-    alone, others = await one_by_one(folder, made, asked.one_by_one)
+    alone, others = await one_by_one(folder, made, sample)
     told = Counter((made.claims[number - 1].kind, said.verification) for number, said in verdicts.items())
     print("  " + ", ".join(f"{kind} {verdict}: {count}" for (kind, verdict), count in sorted(told.items())))
     print(f"  together: {cost}")
@@ -151,7 +158,7 @@ async def measured(asked: argparse.Namespace, folder: Path) -> None:
             )
 
 
-def main() -> int:
+def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--package", default="", help="the folder of its package; default: the only one below src/")
@@ -168,7 +175,11 @@ def main() -> int:
     parser.add_argument("--read", nargs="+", default=[])
     parser.add_argument("--test-seconds", type=float, default=60)
     parser.add_argument("--all-seconds", type=float, default=90)
-    asked = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    asked = options().parse_args()
     if not asked.package:
         [package] = (each for each in (asked.folder / "src").iterdir() if (each / "__init__.py").exists())
         asked.package = str(package.relative_to(asked.folder))

@@ -252,13 +252,11 @@ class Reaching:
 
 def _spans(lines: set[int]) -> list[int]:
     """The first and the last of each run of consecutive lines."""
-    found: list[int] = []
-    for line in sorted(lines):
-        if found and line == found[-1] + 1:
-            found[-1] = line
-        else:
-            found += [line, line]
-    return found
+    firsts, lasts = (
+        (each for each in lines if each - 1 not in lines),
+        (each for each in lines if each + 1 not in lines),
+    )
+    return sorted([*firsts, *lasts])
 
 
 def _with_us(path: Any) -> Any:
