@@ -93,20 +93,16 @@ def _is_built(path: str) -> bool:
 
 def read_seen(folder: Path) -> Seen:
     """Reads the notes of probes in a folder. Blocking."""
-    lines: defaultdict[str, set[int]] = defaultdict(set)
-    collecting: defaultdict[str, set[int]] = defaultdict(set)
+    #: by what is noted of them
+    lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     programs: dict[str, str] = {}
-    unheard: defaultdict[str, set[int]] = defaultdict(set)
     fixtures: dict[str, str] = {}
     found: defaultdict[str, set[Any]] = defaultdict(set)
     for note in notes(folder / "seen"):
         match note:
             case ["line", str(path), int(line), str(kind)] if _is_inside(path):
                 found["modules"].add(path)
-                if kind == "body":
-                    lines[path].add(line)
-                elif kind == "collecting":
-                    collecting[path].add(line)
+                lines[kind][path].add(line)
             case ["lines", str(path), list()] if _is_inside(path):
                 found["modules"].add(path)
             case ["open", str(path)] if _is_inside(path):
@@ -116,7 +112,7 @@ def read_seen(folder: Path) -> Seen:
             case ["loaded", str(path)] if _is_inside(path):
                 found["modules"].add(path)
             case ["unheard", str(path), int(line)] if _is_inside(path):
-                unheard[path].add(line)
+                lines["unheard"][path].add(line)
             case ["fixture", str(name), str(place)]:
                 fixtures[name[:100]] = place[:300]
             case ["replaced", str(path), str(name)] if _is_inside(path):
@@ -126,11 +122,11 @@ def read_seen(folder: Path) -> Seen:
             case ["not again", str(path)] if _is_inside(path):
                 found["not_again"].add(path)
     return Seen(
-        lines=_frozen(lines),
-        collecting=_frozen(collecting),
+        lines=_frozen(lines["body"]),
+        collecting=_frozen(lines["collecting"]),
         programs=programs,
         asked=tuple(_asked(folder))[:MAX_ASKED],
-        unheard=_frozen(unheard),
+        unheard=_frozen(lines["unheard"]),
         fixtures=fixtures,
         is_cut=not is_whole(folder),
         **{name: frozenset(each) for name, each in found.items()},

@@ -83,8 +83,7 @@ class Reaching:
         self.noted: set[Any] = set()
         #: pytest reads files, and imports what it collects: none of this is what a test does
         self.active = True
-        #: it has not begun to run tests; of what runs meanwhile, only functions are noted
-        self.collects = False
+        self.collects = False  # meanwhile, functions are noted as what runs then
         self.tool = -1
         self.notes.add("began")
 
@@ -134,10 +133,10 @@ class Reaching:
     def entered(self, code: Any, offset: int) -> Any:
         monitoring = sys.monitoring
         if self.place(code.co_filename) is not None:
-            is_imported = not code.co_flags & FUNCTION and sys._getframe(1).f_globals.get("__name__") != "__main__"
-            if is_imported:
+            events = monitoring.events.LINE | monitoring.events.CALL
+            if not code.co_flags & FUNCTION and sys._getframe(1).f_globals.get("__name__") != "__main__":
                 self.imports(code)
-            events = monitoring.events.CALL if is_imported else monitoring.events.LINE | monitoring.events.CALL
+                events = monitoring.events.CALL
             monitoring.set_local_events(self.tool, code, events)
         return monitoring.DISABLE
 
@@ -282,8 +281,7 @@ REACHING.begin()
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Called when pytest loads this, before it imports a conftest."""
-    REACHING.collects = True
+    REACHING.collects = True  # called before a conftest is imported
 
 
 def pytest_configure(config: Any) -> None:
