@@ -81,9 +81,8 @@ class Reaching:
         self.notes = Notes()
         self.places: dict[str, str | None] = {}
         self.noted: set[Any] = set()
-        #: pytest reads files, and imports what it collects: none of this is what a test does
-        self.active = True
-        self.collects = False  # meanwhile, functions are noted as what runs then
+        #: pytest reads files, and imports what it collects: of this, only functions are noted, as no part of a test
+        self.active, self.collects = True, False
         self.tool = -1
         self.notes.add("began")
 
