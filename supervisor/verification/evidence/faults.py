@@ -1,8 +1,7 @@
 """Small and drastic faults of the Python code that a test has reached: a test that can fail should catch them.
 
-Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else.
-Where a function also runs while tests are collected, it changes only during a test, or not at all: else no test would
-run.
+Drastic ones change every function that was reached, at once: it raises, it does nothing, it says something else. A
+function that also runs while tests are collected changes only during a test, or not at all: else no test would run.
 Small ones change one place: a condition, a comparison, a constant, a returned value, a call that is left out.
 
 Run as a program it reads a question on stdin, writes the faulty files into a folder, and prints what they are. It

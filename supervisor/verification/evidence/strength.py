@@ -102,6 +102,8 @@ async def _judged(
         if not any(each.spares for each in drastic):
             return Shown(strength, refusal=f"strength: {passes}")
         return Shown(strength, (f"{passes}, as far as they could be tried: it runs while tests are collected",))
+    if len(drastic) < FEWEST and not caught:
+        return Shown(strength, (f"nothing shows that its test can fail: it passes all of {_labels(tried)}",))
     missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
     if missed:
         before = await past.counted(tried)
