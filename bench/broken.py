@@ -163,36 +163,40 @@ def improved(text: str, test: str) -> str | None:
 
 
 def _called(text: str, test: str) -> str | None:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.name == test.split("::")[-1]:
-            for each in node.body:
-                if (
-                    isinstance(each, ast.Assign)
-                    and isinstance(each.value, ast.Call)
-                    and isinstance(each.targets[0], ast.Name)
-                ):
-                    lines = text.splitlines(keepends=True)
-                    more = f"{' ' * each.col_offset}assert {each.targets[0].id} is not None\n"
-                    return "".join([*lines[: each.end_lineno], more, *lines[each.end_lineno :]])
+    for each in _statements(text, test):
+        if (
+            isinstance(each, ast.Assign)
+            and isinstance(each.value, ast.Call)
+            and isinstance(each.targets[0], ast.Name)
+        ):
+            return _with_more(text, each, f"assert {each.targets[0].id} is not None")
     return None
 
 
 def _compared(text: str, test: str) -> str | None:
+    for each in _statements(text, test):
+        if (
+            isinstance(each, ast.Assert)
+            and isinstance(each.test, ast.Compare)
+            and isinstance(each.test.left, ast.Name | ast.Attribute)
+            and isinstance(each.test.comparators[0], ast.Constant)
+            and each.test.comparators[0].value is not None
+        ):
+            kind = type(each.test.comparators[0].value).__name__
+            return _with_more(text, each, f"assert isinstance({ast.unparse(each.test.left)}, {kind})")
+    return None
+
+
+def _statements(text: str, test: str) -> Iterator[ast.stmt]:
+    """Those of the test, nested ones excluded."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == test.split("::")[-1]:
-            for each in node.body:
-                if (
-                    isinstance(each, ast.Assert)
-                    and isinstance(each.test, ast.Compare)
-                    and isinstance(each.test.left, ast.Name | ast.Attribute)
-                    and isinstance(each.test.comparators[0], ast.Constant)
-                    and each.test.comparators[0].value is not None
-                ):
-                    kind = type(each.test.comparators[0].value).__name__
-                    lines = text.splitlines(keepends=True)
-                    more = f"{' ' * each.col_offset}assert isinstance({ast.unparse(each.test.left)}, {kind})\n"
-                    return "".join([*lines[: each.end_lineno], more, *lines[each.end_lineno :]])
-    return None
+            yield from node.body
+
+
+def _with_more(text: str, after: ast.stmt, line: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[: after.end_lineno], f"{' ' * after.col_offset}{line}\n", *lines[after.end_lineno :]])
 
 
 @dataclass(frozen=True, slots=True)
