@@ -9,18 +9,26 @@ from collections.abc import Callable, Mapping
 import anyio
 
 from supervisor.errors import DeviceFailed
+from supervisor.flow.verifying import width_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
+from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
-from supervisor.ports import Judge, PutBack
+from supervisor.ports import Judge, PutBack, Sitting
 
 type Verdicts = Mapping[AttemptKey, Verdict | PutBack]
 
 
 class Judging:
-    def __init__(self, judge: Judge, tell: Callable[[ev.Event], None], clock: Callable[[], float]) -> None:
-        self._judge, self._tell, self._clock = judge, tell, clock
+    def __init__(
+        self,
+        judge: Judge,
+        tell: Callable[[ev.Event], None],
+        clock: Callable[[], float],
+        state: Callable[[], State],
+    ) -> None:
+        self._judge, self._tell, self._clock, self._state = judge, tell, clock, state
         #: verifications under way, by their first claim: the scope that cancels each, and the claims already told
         self._scopes: dict[AttemptKey, anyio.CancelScope] = {}
         self._told: dict[AttemptKey, set[AttemptKey]] = {}
@@ -50,7 +58,8 @@ class Judging:
 
         try:
             if len(jobs) > 1:
-                found = await self._judge.verify_together(batch, jobs, pool, tell)
+                sitting = Sitting(tell, lambda: width_of(self._state(), keys[0]))
+                found = await self._judge.verify_together(batch, jobs, pool, sitting)
                 return {key: found[key.job] for key in keys}
             return {keys[0]: await self._judge.verify(batch, jobs[0], pool)}
         except DeviceFailed as failed:

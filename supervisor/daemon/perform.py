@@ -77,13 +77,14 @@ class Performer:
         clearing: Clearing,
         tell: Callable[[ev.Event], None],
         clock: Callable[[], float],
+        state: Callable[[], State],
     ) -> None:
         self._logs, self._tell, self._clearing = logs, tell, clearing
         self._agents, self._orders, self._collector = agents, orders, collector
         self._integrator, self._clock = integrator, clock
         self._revising = Revising(reviser, clock)
         self._leaving = Leaving(agents, collector, logs, tell, clock)
-        self._judging, self._surveys = Judging(judge, tell, clock), Surveys(judge, clock)
+        self._judging, self._surveys = Judging(judge, tell, clock, state), Surveys(judge, clock)
         #: hosts that are being created or could not be, by provider and name: other agents of a host wait for it
         self._hosts: dict[tuple[str, str], Promise[str | None]] = {}
         #: attempts whose `mngr create` has not returned: a listing says nothing reliable about them yet

@@ -122,6 +122,7 @@ class Daemon:
             clearing=devices.clearing,
             tell=lambda event: self.loop.inbox.tell(event),
             clock=self._clock,
+            state=lambda: self.loop.state,
         )
         self.loop: Loop
         self.watch: Watch

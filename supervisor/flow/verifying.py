@@ -139,6 +139,16 @@ def slots_of(state: State, pool: str = "") -> int:
     return slots + min(slots, idle)
 
 
+def width_of(state: State, first: AttemptKey) -> int:
+    """How many runs of a group may be under way: one, and while no claim waits for a slot of this machine, as many
+    more as its share of those that are free."""
+    groups = sorted(key for key, group in state.verifying.groups.items() if not group.pool)
+    if first not in groups or any(not court_of(state, key) for key in state.verifying.waiting):
+        return 1
+    share, left = divmod(max(0, slots_of(state) - busy_of(state)), len(groups))
+    return 1 + share + (groups.index(first) < left)
+
+
 def _group(state: State, batch: Batch, keys: Sequence[AttemptKey], free: int) -> Sequence[AttemptKey]:
     """The first claim, and later ones that may be in so large a group, and in one with those before them. The free
     slots share the claims, as long as each group is large enough to save much."""

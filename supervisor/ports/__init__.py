@@ -25,6 +25,7 @@ from supervisor.ports.gate import Gate
 from supervisor.ports.keeping import Cleared, Clearing, Commit, Journal, Record, RepoFacts, SealedBatch, Store
 from supervisor.ports.logs import LogPiece, Logs, Sight
 from supervisor.ports.work import (
+    QUIET,
     Collection,
     Collector,
     Integration,
@@ -35,7 +36,7 @@ from supervisor.ports.work import (
     Picture,
     PutBack,
     Sign,
-    Tell,
+    Sitting,
     Verifiers,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "INSTALLATION",
     "JOB",
     "KEPT",
+    "QUIET",
     "UNSAVED",
     "VERIFIER",
     "WALLS",
@@ -80,7 +82,7 @@ __all__ = [
     "SeenAgent",
     "Sight",
     "Sign",
+    "Sitting",
     "Store",
-    "Tell",
     "Verifiers",
 ]

@@ -81,8 +81,17 @@ class PutBack:
     meets: frozenset[int] = frozenset()
 
 
-#: called with the number of a job of a group, and its result
-type Tell = Callable[[int, Verdict | PutBack], None]
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What a judge of a group tells while it is at work, and what it may ask."""
+
+    #: called with the number of a job, and its result: it is final, and told before the others are settled
+    tell: Callable[[int, Verdict | PutBack], None] = lambda job, said: None
+    #: how many of its runs may be under way now
+    width: Callable[[], int] = lambda: 1
+
+
+QUIET = Sitting()
 
 
 class Judge(Protocol):
@@ -93,10 +102,9 @@ class Judge(Protocol):
         ...
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", sitting: Sitting = QUIET
     ) -> Mapping[int, Verdict | PutBack]:
-        """Settle what common runs can settle; no verdict is weaker than one of separate runs. A job's result may be
-        told before the others are settled, and is final. Raises DeviceFailed."""
+        """Settle what common runs can settle; no verdict is weaker than one of separate runs. Raises DeviceFailed."""
         ...
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:

@@ -15,7 +15,7 @@ from supervisor.model.batch import Batch
 from supervisor.model.job import Job
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack, Tell
+from supervisor.ports import QUIET, PutBack, Sitting
 from supervisor.verification.judge import ProvingJudge
 from supervisor.verification.remote.trials import RemoteTrials
 from supervisor.verification.remote.verifiers import Verifiers
@@ -45,9 +45,9 @@ class Courts:
         return await self._judge(pool).verify(batch, job)
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", sitting: Sitting = QUIET
     ) -> Mapping[int, Verdict | PutBack]:
-        return await self._judge(pool).verify_together(batch, jobs, tell=tell)
+        return await self._judge(pool).verify_together(batch, jobs, sitting=sitting)
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
         home = home_of(self._verifiers.state().pools, batch.profile)

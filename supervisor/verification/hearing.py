@@ -1,6 +1,6 @@
 """The hearing of a claim: its stages run in order until one of them rejects the claim."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -40,6 +40,8 @@ class Hearing:
     is_shared: bool = False
     #: if they are: whether its test passed in a run of its own; None: there was none
     passes_alone: bool | None = None
+    #: a run of its whole file that was watched, and serves as the file's run if nothing is broken in it
+    watched: Run | None = None
     #: the doubts of policy
     doubted: tuple[Doubt, ...] = ()
     #: plain runs of its test
@@ -125,6 +127,8 @@ async def _file(hearing: Hearing) -> Rejection | None:
     before = hearing.before.cases if hearing.before else {}
     own = cases_of(before, function_of(test))
     broken = {each for each, case in before.items() if case.result == "passed" and each not in own}
+    if hearing.watched is not None and _is_green(hearing.watched, broken, test):
+        hearing.after, broken = hearing.watched, set()
     for _ in range(2):
         if not broken:
             break
@@ -132,12 +136,21 @@ async def _file(hearing: Hearing) -> Rejection | None:
         if file.session is None:
             return Rejection("unverified", f"it breaks its file: {file.why_not}")
         hearing.after = hearing.after or file
-        broken = {each for each in broken if each not in file.cases or file.cases[each].result != "passed"}
+        broken = _broken(broken, file)
     hearing.broken = frozenset(broken)
     if why := hearing.before.cut_short if hearing.before else baseline.why_not:
         hearing.after = hearing.after or await hearing.trial.run(file_of(test), times=tests_in(batch, test))
         hearing.unknown = _unknown(why, hearing.before, hearing.after, function_of(test))
     return None
+
+
+def _is_green(file: Run, others: Iterable[str], test: str) -> bool:
+    own = cases_of(file.cases, test).values()
+    return bool(own) and all(case.result == "passed" for case in own) and not _broken(others, file)
+
+
+def _broken(cases: Iterable[str], file: Run) -> set[str]:
+    return {each for each in cases if each not in file.cases or file.cases[each].result != "passed"}
 
 
 def _unknown(why: str, before: Run | None, after: Run, test: str) -> str:

@@ -29,7 +29,7 @@ from supervisor.model.job import Job
 from supervisor.model.outcome import SUCCESSES, Outcome
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack, Tell
+from supervisor.ports import QUIET, PutBack, Sitting
 from supervisor.threads import in_thread, surely
 from supervisor.verification import borrowing
 from supervisor.verification.baselines import Baselines
@@ -76,7 +76,7 @@ class ProvingJudge:
             return rejected(job, "unverified", str(unready))
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", sitting: Sitting = QUIET
     ) -> Mapping[int, Verdict | PutBack]:
         if jobs[0].is_on_trial:  # they borrow the same work
             return await self._borrowed_together(batch, jobs)
@@ -88,7 +88,7 @@ class ProvingJudge:
                 verdicts[job.number] = rejected(job, "refused", said.refusal)
             else:
                 claims.append(Claimed(job, work, said.doubts))
-        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, tell=tell)
+        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, sitting=sitting)
         return verdicts | await common.settle(claims)
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:

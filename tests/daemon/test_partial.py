@@ -53,6 +53,7 @@ class Stage:
             logs=nothing,
             clearing=nothing,
             tell=nothing,
+            state=nothing,
             clock=lambda: self.world.now,
         )
         self.world.happens(*decide(self.world.state, rq.IntegrateSoFar("b", author="ann"), self.world.now))

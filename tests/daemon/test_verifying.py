@@ -18,7 +18,7 @@ from supervisor.model.effect import Abandon, Collect, Launch, LeaveBase, RunAtBa
 from supervisor.model.job import Job
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack, Tell
+from supervisor.ports import QUIET, PutBack, Sitting
 from supervisor.tasks import beside
 from tests.flow.world import World
 
@@ -50,11 +50,10 @@ class Judging:
         return Surveyed(green=len(files))
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", sitting: Sitting = QUIET
     ) -> Mapping[int, Verdict | PutBack]:
         for number, said in self.early.items():
-            assert tell is not None
-            tell(number, said)
+            sitting.tell(number, said)
         verdicts = {job.number: await self.verify(batch, job) for job in jobs}
         return {**verdicts, jobs[-1].number: PutBack("red")}
 
@@ -74,7 +73,8 @@ class Stage:
         self.judge = Judging(trouble)
         others = ("agents", "orders", "collector", "integrator", "reviser", "logs", "clearing")
         nothing: dict[str, Any] = dict.fromkeys(others)
-        self.performer = Performer(judge=self.judge, tell=self.world.hear, clock=lambda: self.world.now, **nothing)
+        clock, state = (lambda: self.world.now), (lambda: self.world.state)
+        self.performer = Performer(judge=self.judge, tell=self.world.hear, clock=clock, state=state, **nothing)
 
     async def perform(self) -> ev.Event | None:
         """The verification that is asked for."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from supervisor.flow.verifying import width_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.effect import Collect, Launch, Verify
@@ -42,6 +43,25 @@ def busy(jobs: int = 4, **options: int) -> World:
 
 
 # --- slots
+
+
+def widths(world: World) -> list[int]:
+    firsts = [effect.keys[0] for effect in world.pending(Verify)]
+    return [width_of(world.state, each) for each in firsts]
+
+
+def test_groups_share_the_slots_that_nobody_waits_for() -> None:
+    assert widths(busy(1, verify_slots=4)) == [4]
+    assert widths(busy(2, verify_slots=3)) == [2, 1]
+    assert widths(waiting(1, verify_slots=2)) == [4]
+
+
+def test_while_claims_wait_each_group_has_its_own_slot() -> None:
+    assert widths(busy(4, verify_slots=1)) == [1]
+
+
+def test_a_group_that_is_over_has_one_slot() -> None:
+    assert width_of(busy(1, verify_slots=4).state, key(3)) == 1
 
 
 def test_no_more_than_its_slots() -> None:

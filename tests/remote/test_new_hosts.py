@@ -67,6 +67,7 @@ class Cloud:
             clearing=unused,
             tell=unused,
             clock=lambda: self.world.now,
+            state=lambda: self.world.state,
         )
 
     @property

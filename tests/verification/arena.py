@@ -24,6 +24,10 @@ DOUBLE, TEXT = "test_app.py::test_double", "test_app.py::test_text"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
+#: of a commit, by path; None: it is deleted
+type Files = dict[str, str | bytes | None]
+
+
 @dataclass
 class Arena:
     folder: Path
@@ -45,7 +49,7 @@ class Arena:
         profile = {"sandbox_write": (str(self.notes),)} | profile
         return Batch("b", 1, str(self.repo), self.base, tests or (DOUBLE,), replace(self.profile, **profile), 0.0)
 
-    def commit(self, files: dict[str, str | bytes | None]) -> str:
+    def commit(self, files: Files) -> str:
         """What an agent made of the base, brought home."""
         head = write(self.repo, files)
         bare = self.store.bare(self.repo)
@@ -54,16 +58,14 @@ class Arena:
         return head
 
     @asynccontextmanager
-    async def trial(
-        self, files: dict[str, str | bytes | None] | None = None, *tests: str, **profile: Any
-    ) -> AsyncIterator[Trial]:
+    async def trial(self, files: Files | None = None, *tests: str, **profile: Any) -> AsyncIterator[Trial]:
         head = self.commit(files) if files else self.base
         async with self.trials.trial(self.batch(*tests, **profile), head, "trial") as trial:
             yield trial
 
     async def run(
         self,
-        files: dict[str, str | bytes | None] | None = None,
+        files: Files | None = None,
         *nodes: str,
         instruments: Instruments = PLAIN,
         **profile: Any,
@@ -72,7 +74,7 @@ class Arena:
             return await trial.run(*(nodes or (DOUBLE,)), instruments=instruments)
 
 
-def write(repo: Path, files: dict[str, str | bytes | None]) -> str:
+def write(repo: Path, files: Files) -> str:
     for name, content in files.items():
         place = repo / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +88,7 @@ def write(repo: Path, files: dict[str, str | bytes | None]) -> str:
 
 
 @asynccontextmanager
-async def arena(folder: Path, files: dict[str, str | bytes | None] | None = None) -> AsyncIterator[Arena]:
+async def arena(folder: Path, files: Files | None = None) -> AsyncIterator[Arena]:
     repo, store = folder / "repo", GitStore(folder / "state")
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")

@@ -11,10 +11,9 @@ import pytest
 from supervisor.cli.findings import Judged, setups_kept
 from supervisor.settings import Settings
 from supervisor.verification.setups.kept import prune, stock
+from supervisor.verification.trials.staging import Stage
 from tests.agent_clone import git
-from tests.verification.arena import APP, TESTS, TEXT, Arena, arena
-
-type Files = dict[str, str | bytes | None]
+from tests.verification.arena import APP, TESTS, TEXT, Arena, Files, arena
 
 FILES: Files = {
     "app.py": APP,
@@ -34,12 +33,17 @@ class Yard:
     more: dict[str, Any] | None = None
 
     @asynccontextmanager
-    async def checkout(self, files: Files | None = None, **profile: Any) -> AsyncIterator[Path]:
-        """Of a tree with these files, as a run of it finds it."""
+    async def stage(self, files: Files | None = None, **profile: Any) -> AsyncIterator[Stage]:
+        """Of a run, in a checkout of a tree with these files."""
         setup = f"echo run >> {self.here.notes}/setup && {self.setup}"
         profile = {"setup": setup, "setup_inputs": None, **(self.more or {}), **profile}
         async with self.here.trial(files, **profile) as trial, trial.stage() as stage:
-            yield stage.checkout
+            yield stage
+
+    @asynccontextmanager
+    async def checkout(self, files: Files | None = None, **profile: Any) -> AsyncIterator[Path]:
+        async with self.stage(files, **profile) as stage:
+            yield stage.copy
 
     async def left(self, files: Files | None = None, at: str = ".env/installed", **profile: Any) -> str:
         async with self.checkout(files, **profile) as checkout:
@@ -129,8 +133,9 @@ async def test_it_is_laid_at_the_path_that_it_knows(tmp_path: Path) -> None:
     async with yard(tmp_path, 'mkdir -p .env && echo "$PWD" > .env/installed') as here, AsyncExitStack() as opened:
         assert await here.left() == await here.left(FIXED)
         assert here.runs == 1
-        places = [await opened.enter_async_context(here.checkout()) for _ in range(2)]
-        assert [Path((place / ".env/installed").read_text().strip()) for place in places] == places
+        stages = [await opened.enter_async_context(here.stage()) for _ in range(2)]
+        for stage in stages:
+            assert (stage.copy / ".env/installed").read_text().strip() == str(stage.checkout)
         assert here.runs == 2
 
 

@@ -12,7 +12,8 @@ import pytest
 from supervisor.verification.evidence.inquiry import naming
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.evidence.switching import UNTOLD, Switch, untold
-from supervisor.verification.together.combining import Asked, Standing, Together, combined
+from supervisor.verification.together.combining import Together, combined
+from supervisor.verification.together.meeting import Asked, Standing, View
 from supervisor.verification.together.reaching import Reached
 from supervisor.verification.trials.runs import Instruments
 from tests.verification.generated import MAIN, PROFILE, Claim, generate
@@ -75,15 +76,15 @@ def test_one():
 """
 
 
-@pytest.mark.parametrize(("more", "noted"), [("", set()), ("import tool", {"tool.py"})])
-def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_is_found_out(
-    tmp_path: Path, more: str, noted: set[str]
+@pytest.mark.parametrize("more", ["", "import tool\nassert not hasattr(tool, 'IS_BROKEN')"])
+def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_has_the_usual(
+    tmp_path: Path, more: str
 ) -> None:
     """Where pytest imports the file, that import is the one of all tests."""
     probes = tmp_path / "probes"
     probes.mkdir()
     (probes / "_naming_probe.py").write_text(naming()["_naming_probe"])
-    switch = Switch(Content(TOOL), {"test_a.py::test_one": Content(BROKEN)})
+    switch = Switch(Content(TOOL), {"test_a.py::test_one": Content(BROKEN + b"IS_BROKEN = True\n")})
     (tmp_path / "tool.py").write_bytes(switch.content("tool.py", tmp_path).data)
     (tmp_path / "test_a.py").write_text(IN_PYTEST.format(more=more))
     env = {"PATH": os.defpath, "PYTHONPATH": str(probes), "PYTEST_PLUGINS": "_naming_probe"}
@@ -91,7 +92,7 @@ def test_programs_with_an_environment_of_their_own_are_told_and_pytest_itself_is
     env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert untold(tmp_path) == noted
+    assert not untold(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["nothing", "garbage", "folder", "pipe", "link"])
@@ -120,14 +121,13 @@ FAULTY = Content(b"def main(n):\n    a = n + 1\n    return a\n")
 RAISES = Content(b"def main(n):\n    raise SystemError\n")
 
 
-def now(paths: Iterable[str]) -> Contents:
-    return {path: NOW.get(path) for path in paths}
+VIEW = View(NOW.get, NOW.get)
 
 
 def asked(number: int, files: Contents, *, reached: Reached | None = None, common: Reached | None = None) -> Asked:
     file = f"tests/test_{number}.py"
     lines = {file: frozenset((1, 2)), "tool/main.py": frozenset((1, 2, 3))}
-    standing = Standing(reached or Reached(lines), common or Reached(), now)
+    standing = Standing(VIEW, lambda nodes: reached or Reached(lines), common or Reached())
     return Asked(standing, (f"{file}::test_it",), 1, Instruments(files=files))
 
 
@@ -159,8 +159,10 @@ def lines(**more: object) -> Reached:
     return replace(reached, **more)  # type: ignore[arg-type]
 
 
+IMPORTED = {"tool/main.py": frozenset((1,))}
 APART = {
-    "pytest has imported it": {"common": Reached({"tool/main.py": frozenset((1,))})},
+    "a program that several tests share runs it": {"common": Reached(IMPORTED)},
+    "pytest itself executes what differs": {"reached": lines(inside={"tool/main.py": frozenset((1, 2, 3))})},
     "it is read, too": {"reached": lines(files=frozenset(("tool/main.py",)))},
     "not all that it starts was seen": {"reached": lines(is_opaque=True)},
 }
@@ -172,12 +174,19 @@ def test_what_can_not_be_told_apart_runs_apart(which: str) -> None:
     assert len(runs(one, asked(2, {"tool/main.py": RAISES}, **APART[which]))) == 2
 
 
+def test_what_pytest_only_imports_can_be_a_switch() -> None:
+    """Of what differs it executes nothing."""
+    common = Reached(IMPORTED, IMPORTED)
+    one, two = (asked(number, {"tool/main.py": each}, common=common) for number, each in enumerate((FAULTY, RAISES)))
+    assert len(runs(one, two)) == 1
+
+
 def test_who_finds_other_data_of_the_tests_may_reach_anything() -> None:
     """Until its old version was watched."""
     old = {"tool/main.py": FAULTY, "tests/stock.json": Content(b"{}\n")}
     one, two = asked(1, old), asked(2, {"tool/main.py": RAISES})
     assert len(runs(one, two)) == 2
-    one = replace(one, standing=replace(one.standing, reached_before=one.standing.reached))
+    one = replace(one, standing=replace(one.standing, reached_before=one.standing.reached(one.nodes)))
     assert len(runs(one, two)) == 1
 
 
@@ -188,7 +197,8 @@ def test_a_file_that_could_not_tell_is_no_switch_again() -> None:
 
 def test_files_of_data_that_meet_run_apart() -> None:
     reached = {
-        number: Reached({f"tests/test_{number}.py": frozenset((1,))}, frozenset(("data.json",))) for number in (1, 2)
+        number: Reached({f"tests/test_{number}.py": frozenset((1,))}, files=frozenset(("data.json",)))
+        for number in (1, 2)
     }
     experiments = [
         asked(number, {"data.json": Content(b"%d" % number)}, reached=reached[number]) for number in (1, 2)

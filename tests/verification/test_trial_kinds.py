@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verification.arena import APP, DOUBLE, TEXT, Arena, arena
-
-type Files = dict[str, str | bytes | None]
+from tests.verification.arena import APP, DOUBLE, TEXT, Arena, Files, arena
 
 KINDS = {
     "several cases": (

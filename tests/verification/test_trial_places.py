@@ -133,9 +133,10 @@ async def test_the_caches_of_a_setup_are_the_bases(tmp_path: Path) -> None:
         seen = []
         for work in works:
             async with here.trial(work, setup=setup) as trial, trial.stage() as stage:
-                seen.append((stage.checkout / "seen").read_text().split())
-                assert not exists(Path(stage.env["HOME"], ".cache/pip"))
-                assert exists(Path(stage.env["HOME"], ".cache/more/seen"))
+                seen.append((stage.copy / "seen").read_text().split())
+                home = stage.copy.parents[2]
+                assert not exists(home / ".cache/pip")
+                assert exists(home / ".cache/more/seen")
 
     assert seen == [[], ["base"], ["base"]]
 
@@ -186,8 +187,8 @@ async def test_settings_are_the_bases(tmp_path: Path) -> None:
         async with here.trial({"app.py": FIXED, **changed}) as trial:
             run = await trial.run(DOUBLE)
             async with trial.stage() as stage:
-                assert not (stage.checkout / "pytest.ini").exists()
-                assert (stage.checkout / "pyproject.toml").read_text() == "[project]\nname='new'\n"
+                assert not (stage.copy / "pytest.ini").exists()
+                assert (stage.copy / "pyproject.toml").read_text() == "[project]\nname='new'\n"
         free = await here.run({"app.py": FIXED, **SETTINGS}, allow_paths=("**",), deny_paths=())
 
     assert run.passed, run.why_not
@@ -202,9 +203,9 @@ async def test_byte_code_is_nobodys(tmp_path: Path) -> None:
     async with arena(tmp_path, files) as here:
         brought: dict[str, str | bytes | None] = {"lib/evil.pyc": b"x", "__pycache__/app.cpython-312.pyc": b"x"}
         async with here.trial({**brought, "kept.pyc": b"other"}) as trial, trial.stage() as stage:
-            assert list(stage.checkout.rglob("*.pyc")) == []
+            assert list(stage.copy.rglob("*.pyc")) == []
         async with here.trial({"app.py": FIXED}) as trial, trial.stage() as stage:
-            assert [each.name for each in stage.checkout.rglob("*.pyc")] == ["kept.pyc"]
+            assert [each.name for each in stage.copy.rglob("*.pyc")] == ["kept.pyc"]
 
 
 async def test_what_is_replaced_is_so_in_every_run(tmp_path: Path) -> None:
@@ -214,8 +215,8 @@ async def test_what_is_replaced_is_so_in_every_run(tmp_path: Path) -> None:
         async with here.trials.trial(batch, head, "t", replaced=replaced) as trial:
             runs = [await trial.run(DOUBLE) for _ in range(2)]
             async with trial.stage() as stage:
-                assert not (stage.checkout / "gone.txt").exists()
-                assert (stage.checkout / "new/file.txt").read_text() == "new\n"
+                assert not (stage.copy / "gone.txt").exists()
+                assert (stage.copy / "new/file.txt").read_text() == "new\n"
 
     assert [run.why_not for run in runs] == ["it fails: assert 5 == 4 (test_app.py:5)"] * 2
 

@@ -1,6 +1,7 @@
 """Files of a commit. Blocking."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pygit2
@@ -17,6 +18,12 @@ _KINDS: Mapping[int, Kind] = {
 def contents(bare: Path, sha: str, paths: Iterable[str]) -> dict[str, Content | None]:
     tree = pygit2.Repository(str(bare))[sha].peel(pygit2.Tree)
     return {path: _content(tree, path) for path in paths}
+
+
+def reader(bare: Path, sha: str) -> Callable[[str], Content | None]:
+    """Reads each file once."""
+    tree = pygit2.Repository(str(bare))[sha].peel(pygit2.Tree)
+    return cache(lambda path: _content(tree, path))
 
 
 def _content(tree: pygit2.Tree, path: str) -> Content | None:

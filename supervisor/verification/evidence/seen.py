@@ -100,10 +100,10 @@ def read_seen(folder: Path) -> Seen:
     found: defaultdict[str, set[Any]] = defaultdict(set)
     for note in notes(folder / "seen"):
         match note:
-            case ["line", str(path), int(line), str(kind)] if _is_inside(path):
+            case ["line", str(path), int(line), str(kind), *_] if _is_inside(path):
                 found["modules"].add(path)
                 lines[kind][path].add(line)
-            case ["lines", str(path), list()] if _is_inside(path):
+            case ["lines", str(path), list(), *_] if _is_inside(path):
                 found["modules"].add(path)
             case ["open", str(path)] if _is_inside(path):
                 found["opened"].add(path)

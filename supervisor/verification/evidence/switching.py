@@ -1,9 +1,9 @@
 """A file with its own content for each test, so that different faults of it fit into one checkout.
 
 pytest names the running test in `PYTEST_CURRENT_TEST`, and `probes/naming.py` passes the name to every program. The
-file is a switch: it executes the content meant for the test that its program belongs to. If it can't tell the test,
-it notes its own path and executes the usual content: either no test is named, or pytest itself has imported the file,
-which is then the same for all tests. A run with such a note shows nothing.
+file is a switch: it executes the content meant for the test that its program belongs to. pytest is one process for
+all tests and executes the usual content, so contents may differ only where it executes nothing. If no test is named,
+the file notes its own path and executes the usual content; a run with such a note shows nothing.
 """
 
 import json
@@ -28,8 +28,10 @@ def _switched():
     import sys
 
     named = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    if {naming!r} in sys.modules:
+        return {usual!r}
     for test, content in {contents!r}.items():
-        if (named == test or named.startswith((test + "[", test + "::"))) and {naming!r} not in sys.modules:
+        if named == test or named.startswith((test + "[", test + "::")):
             return {usual!r} if content is None else content
     with open({untold!r}, "a") as noted:
         noted.write({note!r})

@@ -22,7 +22,7 @@ from supervisor.model.job import Job
 from supervisor.model.outcome import SUCCESSES
 from supervisor.model.survey import Surveyed
 from supervisor.model.verdict import Verdict
-from supervisor.ports import Judge, PutBack, Tell
+from supervisor.ports import QUIET, Judge, PutBack, Sitting
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.inquiry import telling
 from supervisor.verification.reached.commit import Commit, committed
@@ -49,9 +49,9 @@ class NotingJudge:
         return verdict
 
     async def verify_together(
-        self, batch: Batch, jobs: Sequence[Job], pool: str = "", tell: Tell | None = None
+        self, batch: Batch, jobs: Sequence[Job], pool: str = "", sitting: Sitting = QUIET
     ) -> Mapping[int, Verdict | PutBack]:
-        verdicts = await self._judge.verify_together(batch, jobs, pool, tell)
+        verdicts = await self._judge.verify_together(batch, jobs, pool, sitting)
         for job in jobs:
             await self._note(batch, job, verdicts.get(job.number))
         return verdicts

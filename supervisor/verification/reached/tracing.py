@@ -44,9 +44,9 @@ class _Notes:
 
     def take(self, note: list[object], *, is_begun: bool) -> None:
         match note:
-            case ["line", str(path), int(line), str()]:
+            case ["line", str(path), int(line), str(), *_]:
                 self.lines[path].add(line)
-            case ["lines", str(path), list(spans)]:
+            case ["lines", str(path), list(spans), *_]:
                 self.lines[path].update(within(spans))
             case ["open" | "source", str(path), *_]:
                 self.files.add(path)

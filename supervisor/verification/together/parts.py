@@ -31,7 +31,14 @@ def unsound(run: Run, nodes: Sequence[str]) -> str:
 
 
 def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
-    """One claim's part of a sound run, as if it were a run of its own. Blocking."""
+    """One claim's part of a sound run, with its own notes, as if it were a run of its own. Blocking."""
+    folder = run.folder / f"own-{os.urandom(4).hex()}"
+    split_notes(run.folder / "plugins", nodes, folder / "plugins")
+    return replace(part(run, nodes, parts), folder=folder)
+
+
+def part(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
+    """The results of some tests of a sound run."""
     assert run.session is not None
     cases = {name: case for node in nodes for name, case in cases_of(run.cases, node).items()}
     unread = tuple(each for each in run.report.uncollected if file_of(each.partition(": ")[0]) in map(file_of, nodes))
@@ -39,15 +46,12 @@ def own(run: Run, nodes: tuple[str, ...], parts: int) -> Run:
     session = replace(run.session, exitstatus=code, conftests=_conftests(run, nodes), args=nodes)
     if not session.inipath:
         session = replace(session, rootdir="")  # without a settings file, it depends on which tests run
-    folder = run.folder / f"own-{os.urandom(4).hex()}"
-    split_notes(run.folder / "plugins", nodes, folder / "plugins")
     return replace(
         run,
         ended=replace(run.ended, code=code),
         report=replace(run.report, cases=cases, session=session, uncollected=unread),
         asked=nodes,
         seconds=run.seconds / parts,
-        folder=folder,
         missed="",  # it is unknown which claim's it was
     )
 

@@ -7,7 +7,7 @@ of more than one test is set up, belongs to all of them.
 import json
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +27,8 @@ _MARK = b'"test"'
 class Reached:
     #: lines of code by file, including those that only an import executes
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    #: those of them that pytest itself executes, and not only programs that are started
+    inside: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: files that were read, and programs of the repository that were started
     files: frozenset[str] = frozenset()
     #: folders that were listed by programs that take no notes
@@ -36,12 +38,9 @@ class Reached:
     is_seen: bool = True
 
     def __or__(self, other: "Reached") -> "Reached":
-        both = {
-            path: self.lines.get(path, frozenset()) | other.lines.get(path, frozenset())
-            for path in self.lines.keys() | other.lines.keys()
-        }
         return Reached(
-            both,
+            _both(self.lines, other.lines),
+            _both(self.inside, other.inside),
             self.files | other.files,
             self.folders | other.folders,
             self.is_opaque or other.is_opaque,
@@ -56,6 +55,15 @@ class Reached:
         if path.rpartition("/")[0] in self.folders:
             return True
         return bool(touched.lines & self.lines.get(path, frozenset()))
+
+    def executes(self, path: str, touched: Touch) -> bool:
+        """Whether pytest itself executes what differs there."""
+        lines = self.inside.get(path, frozenset())
+        return bool(lines) and (touched.is_gone or touched.whole or bool(touched.lines & lines))
+
+
+def _both(one: Mapping[str, frozenset[int]], other: Mapping[str, frozenset[int]]) -> Mapping[str, frozenset[int]]:
+    return {path: one.get(path, frozenset()) | other.get(path, frozenset()) for path in one.keys() | other.keys()}
 
 
 def _is_test_module(path: str) -> bool:
@@ -77,28 +85,57 @@ def reached_by(notes: Mapping[str, Reached], nodes: Iterable[str]) -> Reached:
     return found
 
 
+class _Lines:
+    """Lines of code, by test and file."""
+
+    def __init__(self) -> None:
+        self._lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self._modules: defaultdict[str, defaultdict[str, set[frozenset[int]]]] = defaultdict(lambda: defaultdict(set))
+        self._imported: dict[tuple[int, ...], frozenset[int]] = {}
+
+    def add(self, test: str, path: str, line: int) -> None:
+        self._lines[test][path].add(line)
+
+    def import_(self, test: str, path: str, spans: list[int]) -> None:
+        """Each test imports the same modules: one set for all of them."""
+        if (key := tuple(spans)) not in self._imported:
+            self._imported[key] = frozenset(within(spans))
+        self._modules[test][path].add(self._imported[key])
+
+    @property
+    def tests(self) -> Set[str]:
+        return self._lines.keys() | self._modules.keys()
+
+    def of(self, test: str) -> dict[str, frozenset[int]]:
+        found = {}
+        lines: Mapping[str, set[int]] = self._lines.get(test, {})
+        modules: Mapping[str, set[frozenset[int]]] = self._modules.get(test, {})
+        for path in lines.keys() | modules.keys():
+            own, imported = lines.get(path, ()), [*modules.get(path, ())]
+            is_alike = len(imported) == 1 and not own
+            found[path] = imported[0] if is_alike else frozenset(own).union(*imported)
+        return found
+
+
 def read_notes(folder: Path) -> dict[str, Reached]:
     """What was reached, by test. Blocking."""
-    lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    modules: defaultdict[str, defaultdict[str, set[frozenset[int]]]] = defaultdict(lambda: defaultdict(set))
+    lines, inside = _Lines(), _Lines()
     files: defaultdict[str, set[str]] = defaultdict(set)
     opaque: set[str] = set()
     #: interpreters that began to take notes, less those that were started
     watched: Counter[str] = Counter()
-    imported: dict[tuple[int, ...], frozenset[int]] = {}
     test = ALL
     for note in notes_in(folder / "seen"):
         match note:
             case ["test", str(name)]:
                 test = name
-                lines[test]  # a test that reaches nothing was run, too
-            case ["line", str(path), int(line), str()]:
-                lines[test][path].add(line)
-            case ["lines", str(path), list(spans)] if all(isinstance(each, int) for each in spans):
-                # Each test imports the same modules: one set for all of them.
-                if (key := tuple(spans)) not in imported:
-                    imported[key] = frozenset(within(spans))
-                modules[test][path].add(imported[key])
+                files[test]  # a test that reaches nothing was run, too
+            case ["line", str(path), int(line), str(), *by]:
+                for each in (lines, inside)[: 1 + bool(by)]:
+                    each.add(test, path, line)
+            case ["lines", str(path), list(spans), *by] if all(isinstance(each, int) for each in spans):
+                for each in (lines, inside)[: 1 + bool(by)]:
+                    each.import_(test, path, spans)
             case ["open" | "source", str(path)]:
                 files[test].add(path)
             case ["run", str(path), str()]:
@@ -111,11 +148,11 @@ def read_notes(folder: Path) -> dict[str, Reached]:
             case _:
                 pass
     found = {}
-    for name in lines.keys() | modules.keys() | files.keys():
-        reached = _joined(lines[name], modules[name])
+    for name in lines.tests | files.keys():
+        reached = lines.of(name)
         is_seen = name == ALL or file_of(name) in reached
         is_opaque = name in opaque or watched[name] < 0 or not is_seen
-        found[name] = Reached(reached, frozenset(files[name]), is_opaque=is_opaque, is_seen=is_seen)
+        found[name] = Reached(reached, inside.of(name), frozenset(files[name]), is_opaque=is_opaque, is_seen=is_seen)
     return found
 
 
@@ -132,14 +169,6 @@ def known(notes: Mapping[str, Reached], files: Traced) -> Mapping[str, Reached]:
         else each
         for test, each in notes.items()
     }
-
-
-def _joined(lines: Mapping[str, set[int]], modules: Mapping[str, set[frozenset[int]]]) -> dict[str, frozenset[int]]:
-    found = {}
-    for path in lines.keys() | modules.keys():
-        own, imported = lines.get(path, ()), [*modules.get(path, ())]
-        found[path] = imported[0] if len(imported) == 1 and not own else frozenset(own).union(*imported)
-    return found
 
 
 def split_notes(folder: Path, nodes: Iterable[str], into: Path) -> None:

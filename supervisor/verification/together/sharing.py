@@ -8,23 +8,30 @@ needs what another test leaves behind fails in one of them.
 A run that is not conclusive for each of its tests, such as one that does not end, is `Unsound` for all of them.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
 
+import anyio
+
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.inquiry import is_watched
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
-from supervisor.verification.together.combining import Asked, Standing, Together, combined
+from supervisor.verification.together.combining import Together, combined
+from supervisor.verification.together.meeting import Asked, Standing
 from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import ALL, Reached, known, read_notes
 from supervisor.verification.tracing.traced import NOTHING
 from supervisor.verification.trials.asking import PROBES, Place
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.tidying import HEAD
 
+#: a shorter run saves more by more tests than by other runs beside it
+LEAST_SECONDS = 1.0
 _UNKNOWN = {ALL: Reached(is_opaque=True)}
 
 
@@ -38,7 +45,7 @@ class Unsound(Exception):
 
 @dataclass(slots=True)
 class Share:
-    """One claim's share of a trial."""
+    """One claim's share of a trial, in the claim's view."""
 
     rounds: "Rounds"
     standing: Standing
@@ -56,10 +63,12 @@ class Share:
         return self.rounds.trial.log
 
     async def head_of(self, path: str) -> bytes:
-        return await self.rounds.trial.head_of(path)
+        """As its view has it."""
+        content = await in_thread(self.standing.view.now, path)
+        return await self.rounds.trial.head_of(path) if content is None else content.data[:HEAD]
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
-        instruments = replace(instruments, traces=self.rounds.traces and is_watched(instruments.plugins))
+        instruments = replace(instruments, traces=self.rounds.pace.traces and is_watched(instruments.plugins))
         return await self._asked(Asked(self.standing, nodes, times, instruments))
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
@@ -76,13 +85,26 @@ class Share:
         return run
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long runs take."""
+
+    #: the time limit of a common run, as a multiple of a test's
+    most_times: float
+    #: the seconds of one test
+    each: float = 0.0
+    #: whether the kernel is asked for files in runs that are watched
+    traces: bool = False
+
+    def most_tests(self, tests: int, width: int) -> int:
+        """How many tests go into one run, so that so many runs can be under way and no run is too short."""
+        return max(-(-tests // width), math.ceil(LEAST_SECONDS / self.each)) if self.each else tests
+
+
 class Rounds:
-    def __init__(self, trial: Place, most_times: float, *, traces: bool = False) -> None:
-        self.trial = trial
-        #: whether the kernel is asked for files in runs that are watched
-        self.traces = traces
-        #: the time limit of a common run, as a multiple of a test's
-        self._most_times = most_times
+    def __init__(self, trial: Place, pace: Pace, width: Callable[[], int]) -> None:
+        """`width`: how many runs may be under way now."""
+        self.trial, self.pace, self._width = trial, pace, width
         self._hearings = 0
         self._asked: list[Asked] = []
         self._turns = 0
@@ -119,23 +141,32 @@ class Rounds:
         self._turns += 1
         while left:
             asked, left = left, []
-            for together in await in_thread(combined, asked, self._untold):
-                try:
-                    answers = await self._run(together)
-                except Exception as error:
-                    for each in together.asked:
-                        each.answer.is_error(error)
-                    continue
-                for each, answer in zip(together.asked, answers, strict=False):
-                    each.answer.is_value(answer)
-                left += together.asked[len(answers) :]
+            width = self._width()
+            most = self.pace.most_tests(len(asked), width)
+            limiter = anyio.CapacityLimiter(width)
+            async with anyio.create_task_group() as runs:
+                for together in await in_thread(combined, asked, self._untold, most):
+                    runs.start_soon(self._answer, together, limiter, left)
+
+    async def _answer(self, together: Together, limiter: anyio.CapacityLimiter, left: list[Asked]) -> None:
+        """`left`: for experiments that this run did not answer."""
+        async with limiter:
+            try:
+                answers = await self._run(together)
+            except Exception as error:
+                for each in together.asked:
+                    each.answer.is_error(error)
+                return
+        for each, answer in zip(together.asked, answers, strict=False):
+            each.answer.is_value(answer)
+        left += together.asked[len(answers) :]
 
     async def _run(self, together: Together) -> list[tuple[Run, bool]]:
         """The answer to each experiment; none if they have to be packed into runs anew."""
         asked = together.asked
         nodes = list(dict.fromkeys(node for each in self._ordered(asked) for node in each.nodes))
         times = sum(each.times for each in asked)
-        times = min(times, max(self._most_times, *(each.times for each in asked))) if len(asked) > 1 else times
+        times = min(times, max(self.pace.most_times, *(each.times for each in asked))) if len(asked) > 1 else times
         run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
             return [(await in_thread(_watched, asked[0], run), False)]
@@ -153,7 +184,7 @@ class Rounds:
         return asked if self._turns % 2 else asked[::-1]
 
     async def _alone(self, asked: Asked) -> Run:
-        run = await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.instruments)
+        run = await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.in_its_view)
         return await in_thread(_watched, asked, run)
 
 

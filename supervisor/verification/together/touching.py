@@ -5,9 +5,10 @@ itself: its callers reach its body. A definition whose head was changed touches 
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from supervisor.verification.evidence.laying import Content
 
@@ -37,7 +38,7 @@ def touch(path: str, other: Content | None, now: Content | None) -> Touch:
         return Touch(whole=True)
     try:
         text, old = now.data.decode(), other.data.decode() if other is not None else ""
-        after, before = ast.parse(text), ast.parse(old)
+        after, before = _parsed(text), _parsed(old)
     except (ValueError, RecursionError, SyntaxError, MemoryError):
         return Touch(whole=True)
     if max(text.count("\n"), old.count("\n")) > MOST_LINES:
@@ -62,16 +63,29 @@ def moved(touched: Touch, then: Content | None, now: Content | None) -> Touch:
     return Touch(frozenset(lines))
 
 
+#: the same file is compared with many versions of it
+_parsed = lru_cache(maxsize=128)(ast.parse)
+
+
 def _differing(old: str, text: str) -> set[int]:
+    before, after = old.splitlines(), text.splitlines()
+    # Most changes are small: what is alike at both ends takes no search.
+    head = _alike(before, after)
+    tail = _alike(before[head:][::-1], after[head:][::-1])
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     lines: set[int] = set()
-    for tag, _, _, start, end in SequenceMatcher(
-        None, old.splitlines(), text.splitlines(), autojunk=False
-    ).get_opcodes():
+    for tag, _, _, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "delete":
-            lines |= {start, start + 1}
+            lines |= {head + start, head + start + 1}
         elif tag != "equal":
-            lines.update(range(start + 1, end + 1))
+            lines.update(range(head + start + 1, head + end + 1))
     return lines
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return next(
+        (count for count, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _noticed(lines: set[int], tree: ast.Module, known: set[str]) -> frozenset[int]:

@@ -26,7 +26,9 @@ class Instruments:
     env: Mapping[str, str] = field(default_factory=dict)
     #: more arguments for pytest
     args: tuple[str, ...] = ()
-    #: contents in the fresh checkout that replace the commit's
+    #: contents in the fresh checkout that replace the commit's, so that the work of other claims is not there
+    view: Contents = field(default_factory=dict)
+    #: contents that replace those for an experiment
     files: Contents = field(default_factory=dict)
     #: files with another content for each test
     switched: Mapping[str, Switch] = field(default_factory=dict)
@@ -51,8 +53,13 @@ class Instruments:
         return bool(self.files or self.switched) or self.liar is not None
 
     @property
+    def lays(self) -> bool:
+        """Whether its checkout differs from the one that is prepared."""
+        return bool(self.view) or self.changes_files
+
+    @property
     def contents(self) -> Contents | None:
-        """The files that it puts into the checkout; None: unknown."""
+        """The files that it changes for an experiment; None: unknown."""
         return self.files if self.liar is None else None
 
     def write(self, into: Path) -> None:
@@ -63,7 +70,8 @@ class Instruments:
 
     def laid(self, notes: Path) -> Contents:
         """The contents in the checkout that replace the commit's. `notes`: the folder for notes."""
-        return {**self.files, **{path: each.content(path, notes) for path, each in self.switched.items()}}
+        switched = {path: each.content(path, notes) for path, each in self.switched.items()}
+        return {**self.view, **self.files, **switched}
 
     def lay(self, checkout: Path, notes: Path) -> None:
         """Blocking."""

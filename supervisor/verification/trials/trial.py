@@ -3,15 +3,16 @@
 Theory of operation. A trial has one checkout, prepared once by the profile's `setup`. Each run gets a copy of it
 under the same path, because what `setup` installed knows that path; HOME and TMPDIR are new each time, and all of it
 is deleted after the run. So no run sees what another left. Places are named like an agent's, and the environment is
-an agent's, name by name.
+an agent's, name by name. Walls show each run its own copy at that path, so several runs can be under way; without
+them there is one at a time.
 """
 
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -44,23 +45,13 @@ from supervisor.verification.trials.likeness import Elsewhere, Places, Spoken, e
 from supervisor.verification.trials.preparing import Base
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
-from supervisor.verification.trials.running import Ear, Ended, Unwalled, run, walls_lack
+from supervisor.verification.trials.running import walls_lack
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.staging import Stage, run_in, temporary_folder
 from supervisor.verification.trials.straying import stray_import
 from supervisor.verification.trials.tidying import head_of, remove_bytecode, stamp_of
 from supervisor.verification.walls.sandbox import Sandbox, ended_for, mend, missed
-from supervisor.verification.walls.walls import Walls, give
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The place of one run."""
-
-    checkout: Path
-    env: Mapping[str, str]
-    #: kept until the trial ends
-    folder: Path
-    walls: Walls | None = None
+from supervisor.verification.walls.walls import give
 
 
 @dataclass(slots=True)
@@ -99,15 +90,16 @@ class Trial:
                 ended = replace(ended, traced=await in_thread(ended.traced.beside, before))
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
-            recorded = await at_length(self._recorded, nodes) if instruments.shows_the_work else ""
+            recorded = await at_length(self._recorded, nodes, stage.copy) if instruments.shows_the_work else ""
         more = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met), "recorded": recorded}
-        self.runs.append(Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **more))
-        return self.runs[-1]
+        run = Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **more)
+        self.runs.append(run)
+        return run
 
-    def _recorded(self, nodes: tuple[str, ...]) -> str:
+    def _recorded(self, nodes: tuple[str, ...], checkout: Path) -> str:
         """Saves them from the checkout, which goes with the run, to a place that no run can prepare. Blocking."""
         folder, before = self.folder / f"recorded-{os.urandom(6).hex()}", self.places.checkout_in(self.prepared)
-        return str(folder) if keep_those_of(self.places.checkout, nodes, folder, before=before) else ""
+        return str(folder) if keep_those_of(checkout, nodes, folder, before=before) else ""
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
@@ -116,40 +108,46 @@ class Trial:
     async def stage(
         self, nodes: tuple[str, ...] = (), spoken: Spoken | None = None, instruments: Instruments = PLAIN
     ) -> AsyncIterator[Stage]:
-        """A fresh copy of what was prepared, under the same path each time; one at a time."""
-        async with self._lock, _temporary(self.folder) as (temporary, standing):
+        """A fresh copy of what was prepared, which the run sees under the same path each time."""
+        async with self._turn(), temporary_folder(self.folder) as (temporary, standing):
             places, folder = replace(self.places, temporary=temporary), self.folder / os.urandom(6).hex()
+            home = self.folder / f"copy-{folder.name}" if self.sandbox.is_on else places.home
+            copy = places.checkout_in(home)
             try:
                 await in_thread(folder.mkdir)
-                await copy_tree(self.prepared, places.home)
+                await copy_tree(self.prepared, home)
                 env = environment_of(self.batch, places, nodes, spoken or Spoken())
                 if not instruments.are_none:
                     env = instrumented(env, folder, instruments)
                     await in_thread(instruments.write, folder / PROBES)
-                if instruments.changes_files:
-                    await in_thread(instruments.lay, places.checkout, folder / PROBES)
-                    await self.give(places.home)
+                if instruments.lays:
+                    await in_thread(instruments.lay, copy, folder / PROBES)
+                    await self.give(home)
                 fresh = (folder, temporary)
-                build = partial(self.sandbox.walls, standing, (places.home, *fresh), fresh, places.checkout)
+                moved: tuple[tuple[Path, Path], ...] = ((home, places.home),)
+                build = partial(self.sandbox.walls, standing, fresh, fresh, copy)
                 # What a setup has installed knows its own path.
                 seen = Elsewhere.of(self.batch) if instruments.is_elsewhere and self.sandbox.is_on else None
                 if seen is not None:
-                    home = folder / "home"
-                    await in_thread(home.mkdir)
-                    moved = ((home, seen.home), (places.checkout, seen.checkout))
-                    yield Stage(seen.checkout, seen.environment(env), folder, await in_thread(build, moved=moved))
-                else:
-                    yield Stage(places.checkout, env, folder, await in_thread(build))
+                    theirs = folder / "home"
+                    await in_thread(theirs.mkdir)
+                    moved = (*moved, (theirs, seen.home), (copy, seen.checkout))
+                    env = seen.environment(env)
+                walls = await in_thread(build, moved=moved)
+                yield Stage(places.checkout if seen is None else seen.checkout, copy, env, folder, walls)
             finally:
-                await discard(places.home)
+                await discard(home)
+
+    def _turn(self) -> AbstractAsyncContextManager[object]:
+        return nullcontext() if self.sandbox.is_on else self._lock
 
     async def set_up(self) -> None:
         """Runs once, before all runs: each of them finds what it leaves in the checkout and in HOME."""
         profile, home, checkout = self.batch.profile, self.places.home, self.places.checkout
-        async with _temporary(self.folder) as (temporary, standing):
+        async with temporary_folder(self.folder) as (temporary, standing):
             env = environment_of(self.batch, replace(self.places, temporary=temporary), (), Spoken())
             walls = partial(self.sandbox.walls, standing, (home, temporary), (temporary,), checkout, is_setup=True)
-            stage = Stage(checkout, env, self.folder, await in_thread(walls))
+            stage = Stage(checkout, checkout, env, self.folder, await in_thread(walls))
             done = await run_in(stage, ["sh", "-c", profile.setup], SETUP_SECONDS)
         if done.code != 0:
             raise Unready(setup_failed(profile, done))
@@ -165,22 +163,6 @@ class Trial:
     @property
     def log(self) -> str:
         return log_of(self.runs, self.sandbox.note)
-
-
-async def run_in(
-    stage: Stage,
-    argv: Sequence[str],
-    timeout: float,
-    ear: Ear | None = None,
-    cwd: Path | None = None,
-    *,
-    trace: Trace | None = None,
-) -> Ended:
-    try:
-        where = cwd or stage.checkout
-        return await run(argv, cwd=where, env=stage.env, timeout=timeout, walls=stage.walls, ear=ear, trace=trace)
-    except Unwalled as unwalled:
-        raise Unready(f"the walls around it can't be built: {unwalled}") from None
 
 
 class Trials:
@@ -252,25 +234,6 @@ class Trials:
         else:
             await prepared.run(set_up)
             await in_thread(prune, self._state_dir)
-
-
-@asynccontextmanager
-async def _temporary(folder: Path) -> AsyncIterator[tuple[Path, Path]]:
-    """A folder with a short path, because it may hold a socket, whose path is limited; and the folder that is mounted
-    at /tmp inside walls."""
-    made = Path(tempfile.gettempdir()) / os.urandom(5).hex()
-    standing = folder / f"tmp-{made.name}"
-    link = folder / f"temporary-{made.name}"  # by this, the next daemon finds what a killed one left
-    link.symlink_to(made)
-    made.mkdir(mode=0o700)
-    standing.mkdir()
-    standing.chmod(0o1777)
-    try:
-        yield made, standing
-    finally:
-        await discard(standing)
-        await discard(made)
-        link.unlink(missing_ok=True)
 
 
 def _furnish(trial: Trial, base: Base, replaced: Mapping[str, bytes | None]) -> None:

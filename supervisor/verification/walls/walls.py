@@ -61,12 +61,13 @@ class Walls:
     limits: Limits = Limits()
     #: more mounts, which replace others at the same place
     also: tuple[Mount, ...] = ()
-    #: writable folders, each visible at another path, too
+    #: writable folders, each visible at another path
     moved: tuple[tuple[Path, Path], ...] = ()
 
     def plan(self, cwd: Path) -> dict[str, Any]:
         """The plan for the keeper. Blocking."""
         places = ["/tmp", *(str(each) for each in self.writable if each.is_dir())]
+        places += [str(seen) for _, seen in self.moved]
         limits = {
             "memory": self.limits.memory_here,
             "processes": self.limits.processes,

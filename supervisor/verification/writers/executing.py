@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.trials.trial import Trial, run_in
+from supervisor.verification.trials.staging import run_in
+from supervisor.verification.trials.trial import Trial
 from supervisor.verification.walls.sandbox import ended_for
 
 MAX_COMMAND = 300

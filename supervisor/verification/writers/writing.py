@@ -136,7 +136,7 @@ class WritingJudge:
 
     async def _proven(self, batch: Batch, job: Job, task: Task, work: Changes, trial: Trial) -> Verdict:
         async with trial.stage() as stage:
-            found = await ask(task, stage.checkout, stage.env)
+            found = await ask(task, stage.copy, stage.env)
         if found.problem:
             raise Unproven(found.problem)
         runs = [

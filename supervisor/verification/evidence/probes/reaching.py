@@ -83,6 +83,7 @@ class Reaching:
         self.noted: set[Any] = set()
         #: pytest reads files, and imports what it collects: of this, only functions are noted, as no part of a test
         self.active, self.collects = True, False
+        self.mark: tuple[str, ...] = ()  # what its notes of lines end with, if pytest itself executes them
         self.tool = -1
         self.notes.add("began")
 
@@ -144,7 +145,7 @@ class Reaching:
         place = self.place(code.co_filename)
         if self.active and (key := ("lines", place, code.co_firstlineno, code.co_qualname)) not in self.noted:
             self.noted.add(key)
-            self.notes.add("lines", place, _spans({line for _, _, line in code.co_lines() if line}))
+            self.notes.add("lines", place, _spans({line for _, _, line in code.co_lines() if line}), *self.mark)
 
     def reached(self, code: Any, line: int) -> Any:
         if self.active or self.collects:
@@ -156,9 +157,8 @@ class Reaching:
         kind = "body" if code.co_flags & FUNCTION or is_main else "import"
         kind = "collecting" if self.collects and kind == "body" else kind
         place = self.place(code.co_filename) if self.active or kind == "collecting" else None
-        if place is not None and line and (key := (place, line, kind)) not in self.noted:
-            self.noted.add(key)
-            self.notes.add("line", *key)
+        if place is not None and line:
+            self.once("line", place, line, kind, *self.mark)
 
     def called(self, frame: Any, event: str, argument: Any) -> Any:
         return self.stepped if self.place(frame.f_code.co_filename) is not None else None
@@ -183,10 +183,8 @@ class Reaching:
             full = os.path.join(os.getcwd(), os.fsdecode(path))
             place = self.place(full)
             is_code = place is not None and place.endswith((".py", ".pyc"))
-            if place is None or place in self.noted or (is_code and self.is_for_an_import(sys._getframe(2))):
-                return
-            self.noted.add(place)
-            self.notes.add("source" if is_code else "open", place)
+            if place is not None and not (is_code and self.is_for_an_import(sys._getframe(2))):
+                self.once("source" if is_code else "open", place)
 
     def is_for_an_import(self, frame: Any) -> bool:
         """Code is read to be run or to be shown with a failure, and not by the repository itself."""
@@ -202,15 +200,17 @@ class Reaching:
     def listed(self, path: Any = None) -> None:
         if not isinstance(path, int) and not self.is_for_an_import(sys._getframe(2)):
             place = self.place(os.path.join(os.fsdecode(path or "."), "x"))
-            if place is not None and (key := ("list", os.path.dirname(place))) not in self.noted:
-                self.noted.add(key)
-                self.notes.add(*key)
+            if place is not None:
+                self.once("list", os.path.dirname(place))
 
     def imported(self, module: Any, *rest: Any) -> None:
         """Found or not: a file of this name may be made later."""
-        if (key := ("import", str(module))) not in self.noted:
-            self.noted.add(key)
-            self.notes.add(*key)
+        self.once("import", str(module))
+
+    def once(self, *what: Any) -> None:
+        if what not in self.noted:
+            self.noted.add(what)
+            self.notes.add(*what)
 
     def popen(self, executable: Any, args: Any, cwd: Any, env: Any) -> None:
         if isinstance(env, dict):
@@ -280,7 +280,7 @@ REACHING.begin()
 
 
 def pytest_addoption(parser: Any) -> None:
-    REACHING.collects = True  # called before a conftest is imported
+    REACHING.collects, REACHING.mark = True, ("pytest",)  # called before a conftest is imported
 
 
 def pytest_configure(config: Any) -> None:
