@@ -51,6 +51,7 @@ def reaching() -> dict[str, str]:
         "_conduct_probe": "conduct",
         "_reaching_probe": "reaching",
         "_programs_probe": "programs",
+        "_writing_probe": "writing",
         "sitecustomize": "starting",
     }
     return {module: _source(probe) for module, probe in names.items()}

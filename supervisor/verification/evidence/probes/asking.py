@@ -7,15 +7,16 @@ nothing but Python's own library stands between. (For pytest: PYTEST_DONT_REWRIT
 
 from __future__ import annotations
 
-import json
 import os
-import pathlib
 import sys
-import tempfile
 from contextlib import suppress
-from typing import Any
 
 from _reaching_probe import REACHING  # type: ignore[import-not-found]
+from _writing_probe import as_json  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -42,11 +43,21 @@ TELLING = {
 #: whether a file is there; walls show none that nothing needs
 LOOKING = (
     *(os.stat, os.lstat, os.access, os.listdir, os.scandir, os.path.exists, os.path.lexists, os.path.isfile),
-    *(os.path.isdir, os.path.islink, os.path.ismount, pathlib.Path.exists, pathlib.Path.is_file, pathlib.Path.is_dir),
+    *(os.path.isdir, os.path.islink, os.path.ismount),
 )
+#: these of pathlib, too
+PATH_LOOKING = ("exists", "is_file", "is_dir")
 NEAR = [
     os.path.realpath(each)
-    for each in (REACHING.root, os.path.expanduser("~"), tempfile.gettempdir(), sys.prefix, sys.base_prefix, "/tmp")
+    for each in (
+        REACHING.root,
+        os.path.expanduser("~"),
+        os.environ.get("TMPDIR"),
+        sys.prefix,
+        sys.base_prefix,
+        "/tmp",
+    )
+    if each
 ]
 
 
@@ -69,7 +80,7 @@ class Asking:
 
     def called(self, code: Any, offset: int, function: Any, given: Any) -> Any:
         """A place in the code of the repository that calls something."""
-        looks = any(function is each for each in LOOKING)
+        looks = any(function is each for each in LOOKING) or _is_of_path(function)
         try:
             what = _of_call(function, given, looks=looks)
             place = REACHING.place(code.co_filename) if what else None
@@ -100,7 +111,12 @@ class Asking:
             self.noted.add((what, place, line))
             file = os.path.join(HERE, "asked")
             with suppress(OSError), open(file, "a", encoding="utf-8", errors="surrogateescape") as opened:
-                opened.write(json.dumps([what, place, line, False]) + "\n")
+                opened.write(as_json([what, place, line, False]) + "\n")
+
+
+def _is_of_path(function: Any) -> bool:
+    name = getattr(function, "__name__", "")
+    return name in PATH_LOOKING and getattr(function, "__module__", "") in ("pathlib", "pathlib._local")
 
 
 def _of_frames(event: str, *rest: Any) -> str:

@@ -10,25 +10,22 @@ Before 3.12 `sys.settrace` does it, for code of the repository only. (For pytest
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shlex
-import shutil
 import sys
-import threading
-from typing import Any
 
-from _programs_probe import expected  # type: ignore[import-not-found]
+# Modules that only some programs need are imported there: this one is loaded at the start of each.
+from _writing_probe import HERE, Notes  # type: ignore[import-not-found]
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-NOTES = os.path.join(HERE, "seen")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 #: whoever notes what files are opened sees that somebody looks for it
 MARKER = os.path.join(HERE, "notes-for-itself")
 #: what a folder within a repository is called that holds other people's code
 FOREIGN = (".git", ".venv", "venv", "node_modules", "site-packages", "__pycache__")
 #: modules that read code to rewrite it or to show it
-_READERS = re.compile(r"/(_pytest/.*|linecache|inspect|tokenize|runpy|traceback)\.py$")
+_READERS = ("/linecache.py", "/inspect.py", "/tokenize.py", "/runpy.py", "/traceback.py")
 #: code with local variables: the body of a function, not of a module or a class
 FUNCTION = 0x1
 
@@ -48,30 +45,6 @@ def _root() -> str:
 
 def say(what: str = "") -> None:
     os.access(MARKER + what, os.F_OK)
-
-
-class Notes:
-    """One file for all processes; appending a short line is atomic."""
-
-    def __init__(self) -> None:
-        import fcntl
-
-        low = os.open(NOTES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        # High, where no program looks for its own files, and looked at each time: a daemon may close all it has.
-        self.fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 500)
-        os.close(low)
-        self.identity = self._identity()
-
-    def _identity(self) -> tuple[int, int]:
-        state = os.fstat(self.fd)
-        return state.st_dev, state.st_ino
-
-    def add(self, *what: Any) -> None:
-        try:
-            if self._identity() == self.identity:
-                os.write(self.fd, json.dumps(what).encode() + b"\n")
-        except (OSError, ValueError):
-            pass
 
 
 class Reaching:
@@ -104,6 +77,8 @@ class Reaching:
         monitoring = getattr(sys, "monitoring", None)
         if monitoring is None:
             if sys.gettrace() is None:
+                import threading
+
                 threading.settrace(self.called)
                 sys.settrace(self.called)
                 self.tell()
@@ -190,7 +165,7 @@ class Reaching:
         """Code is read to be run or to be shown with a failure, and not by the repository itself."""
         while frame is not None:
             file = frame.f_code.co_filename
-            if file.startswith("<frozen importlib") or _READERS.search(file):
+            if file.startswith("<frozen importlib") or file.endswith(_READERS) or "/_pytest/" in file:
                 return True
             if self.place(file) is not None:
                 return False
@@ -229,6 +204,11 @@ class Reaching:
 
     def started(self, program: str, args: list[str], cwd: Any, path: Any) -> None:
         """The program, and what it is given that may be one: a script, or the words of a shell's command."""
+        import shlex
+        import shutil
+
+        from _programs_probe import expected  # type: ignore[import-not-found]
+
         words = [program, *args]
         if "-c" in args[:1] and len(args) > 1:
             try:
