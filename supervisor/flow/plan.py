@@ -60,9 +60,11 @@ def plan(state: State, now: float) -> list[Effect]:
     )
 
 
-def next_at(state: State, now: float = 0.0) -> float | None:
-    """The time of the next item on the agenda, or of the next launch that a provider's rate allows."""
-    return min((at for at in (state.agenda.next_at, slots.next_token_at(state, now)) if at is not None), default=None)
+def next_at(state: State, now: float) -> float | None:
+    """The time of the next item on the agenda, of the next launch that a provider's rate allows, or at which claims
+    have waited for others long enough."""
+    times = (state.agenda.next_at, slots.next_token_at(state, now), verifying.gathered_at(state, now))
+    return min((at for at in times if at is not None), default=None)
 
 
 def _launches(state: State, now: float) -> list[Effect]:
@@ -73,7 +75,7 @@ def _launches(state: State, now: float) -> list[Effect]:
 
 
 def _verifications(state: State, now: float) -> list[Effect]:
-    pool, keys = verifying.next_group(state)
+    pool, keys = verifying.next_group(state, now)
     if not keys:
         return []
     first, *others = keys

@@ -6,9 +6,10 @@ higher priority go first, then the batch with the fewest groups under way, then 
 Each remote pool has slots of its own. By default a claim is verified where its work was made: what was written in a
 remote pool is not executed on this machine unless the profile says so. A pool that is away does not delay the others.
 
-Waiting claims are verified in groups; each group takes one slot. The judge settles what it can from common runs and
-puts the other claims back, each with the size of the largest group that it may still be in, and with the jobs that
-may not be in that group. A claim that is put back as a suspect is verified alone, which always settles it.
+Waiting claims are verified in groups; each group takes one slot, and uses more while nobody else needs them. While
+agents are at work, claims wait a moment for others: a group costs little more than one claim. The judge settles what
+it can from common runs and puts the other claims back, each with the size of the largest group that it may still be
+in, and with the jobs that may not be in that group. A claim that may only be alone is always settled.
 """
 
 from collections import Counter, defaultdict
@@ -23,8 +24,12 @@ from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
 
-#: free slots do not make a group smaller than this
-FEWEST_SHARED = 6
+#: claims wait so long for others, and so long after the last one, unless there are so many
+GATHER_SECONDS, QUIET_SECONDS, ENOUGH = 30.0, 3.0, 32
+#: the time that one run of all tests of a group should take at most
+GROUP_SECONDS = 120.0
+#: agents at work whose claims may come soon
+_COMING = (JobState.LAUNCHING, JobState.RUNNING, JobState.COLLECTING)
 
 
 # --- what happens
@@ -74,22 +79,43 @@ def all_wait_again(state: State) -> State:
 # --- the choice
 
 
-def next_group(state: State) -> tuple[str, tuple[AttemptKey, ...]]:
+def next_group(state: State, now: float) -> tuple[str, tuple[AttemptKey, ...]]:
     """A pool ("": this machine), and the claims to verify now in one of its slots; no claims if no slot is free or no
-    claim waits."""
+    claim waits for one."""
     waiting: defaultdict[tuple[str, str, str], list[AttemptKey]] = defaultdict(list)
-    for key in state.verifying.waiting:
-        job = state.batches[key.batch].job(key.job)
-        waiting[court_of(state, key), key.batch, _borrowed(job)].append(key)
-    free = {pool: slots_of(state, pool) - busy_of(state, pool) for pool in {pool for pool, *_ in waiting}}
-    open_ = [(state.batches[batch], pool, tree) for pool, batch, tree in waiting if free[pool] > 0]
+    gather = {batch for batch, until in gathering(state).items() if until > now}
+    for key, most in state.verifying.waiting.items():
+        if most == 1 or key.batch not in gather:
+            job = state.batches[key.batch].job(key.job)
+            waiting[court_of(state, key), key.batch, _borrowed(job)].append(key)
+    free = {pool for pool in {pool for pool, *_ in waiting} if busy_of(state, pool) < slots_of(state, pool)}
+    open_ = [(state.batches[batch], pool, tree) for pool, batch, tree in waiting if pool in free]
     if not open_:
         return "", ()
     under_way = Counter(first.batch for first in state.verifying.groups)
     batch, pool, tree = min(
         open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:])
     )
-    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree]), free[pool]))
+    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree])))
+
+
+def gathered_at(state: State, now: float) -> float | None:
+    """When the next claims have waited for others long enough."""
+    return min((until for until in gathering(state).values() if until > now), default=None)
+
+
+def gathering(state: State) -> dict[str, float]:
+    """By batch: until when its claims wait for others. Only while some may come soon, and few have come."""
+    since: defaultdict[str, list[float]] = defaultdict(list)
+    for key, most in state.verifying.waiting.items():
+        collected = state.batches[key.batch].job(key.job).times.collected
+        if most > 1 and collected is not None:
+            since[key.batch].append(collected)
+    return {
+        batch: min(min(times) + GATHER_SECONDS, max(times) + QUIET_SECONDS)
+        for batch, times in since.items()
+        if len(times) < ENOUGH and any(state.batches[batch].count(each) for each in _COMING)
+    }
 
 
 def _borrowed(job: Job) -> str:
@@ -139,24 +165,27 @@ def slots_of(state: State, pool: str = "") -> int:
     return slots + min(slots, idle)
 
 
+def _most_at_once(batch: Batch) -> int:
+    """How many tests run one after the other in the time of a run, by what the survey has seen."""
+    found = batch.survey.found
+    return max(2, int(GROUP_SECONDS * found.tests / found.seconds)) if found.seconds else len(batch.tests)
+
+
 def width_of(state: State, first: AttemptKey) -> int:
-    """How many runs of a group may be under way: one, and while no claim waits for a slot of this machine, as many
-    more as its share of those that are free."""
+    """How many runs of a group may be under way: one, and as many more as its share of the slots that are free."""
     groups = sorted(key for key, group in state.verifying.groups.items() if not group.pool)
-    if first not in groups or any(not court_of(state, key) for key in state.verifying.waiting):
+    if first not in groups:
         return 1
     share, left = divmod(max(0, slots_of(state) - busy_of(state)), len(groups))
     return 1 + share + (groups.index(first) < left)
 
 
-def _group(state: State, batch: Batch, keys: Sequence[AttemptKey], free: int) -> Sequence[AttemptKey]:
-    """The first claim, and later ones that may be in so large a group, and in one with those before them. The free
-    slots share the claims, as long as each group is large enough to save much."""
+def _group(state: State, batch: Batch, keys: Sequence[AttemptKey]) -> Sequence[AttemptKey]:
+    """The first claim, and later ones that may be in so large a group, and in one with those before them."""
     waiting = state.verifying.waiting
     first, *others = keys
     group = [first]
-    share = -(-len(keys) // min(free, max(1, len(keys) // FEWEST_SHARED)))
-    most = min(waiting[first], state.verifying.size(batch.id), share)
+    most = min(waiting[first], state.verifying.size(batch.id), _most_at_once(batch))
     for key in others:
         if len(group) >= most:
             break

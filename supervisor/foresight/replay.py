@@ -139,7 +139,8 @@ class _Stage:
 
     def turn(self) -> bool:
         """Step to the next time at which something happens. False: nothing happens any more."""
-        due = [at for at in (next_at(self.state), self._waiting[0][0] if self._waiting else None) if at is not None]
+        answered_at = self._waiting[0][0] if self._waiting else None
+        due = [at for at in (next_at(self.state, self.now), answered_at) if at is not None]
         if self.turns and not due:
             return False
         self.turns += 1

@@ -11,7 +11,7 @@ from immutables import Map
 from supervisor.model.attempt import AttemptKey
 
 #: the most claims that are verified together at first
-FIRST_SIZE = 16
+FIRST_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True)

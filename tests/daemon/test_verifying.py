@@ -68,8 +68,7 @@ class Stage:
     def __init__(self, trouble: Exception | None = None) -> None:
         self.world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
         for job in (1, 2, 3, 4):
-            self.world.publish(job)
-        self.world.do(Collect)
+            self.world.publish(job).do(Collect).gather()
         self.judge = Judging(trouble)
         others = ("agents", "orders", "collector", "integrator", "reviser", "logs", "clearing")
         nothing: dict[str, Any] = dict.fromkeys(others)

@@ -109,7 +109,9 @@ def check_nothing_is_forgotten(state: State, asked: list[Effect]) -> None:
     """Whatever waits for something will get it: it is due, or a device has yet to answer."""
     under_way = {awaited(effect) for effect in asked} | set(state.agenda.times)
     is_launching = any(attempt.stage is Stage.LAUNCHING for attempt in state.attempts.values())
-    assert not slots.awaited(state) or next_at(state) is not None or is_launching, "nobody will launch what waits"
+    assert not slots.awaited(state) or next_at(state, 0.0) is not None or is_launching, (
+        "nobody will launch what waits"
+    )
     for batch in slots.launchable(state):
         has_room = any(state.pools[name].has_room for name in batch.profile.pools if name in state.pools)
         is_held = has_room and not slots.awaited(state)

@@ -169,7 +169,7 @@ def test_an_agent_found_half_made_after_a_restart_is_rescued_and_its_job_goes_ag
 
 
 def test_all_that_was_under_way_is_asked_again_after_a_restart() -> None:
-    world = World(local=4).submit(tests=4).do(Launch).publish(1).publish(2).do(Collect).publish(3)
+    world = World(local=4).submit(tests=4).do(Launch).publish(1).publish(2).do(Collect).gather().publish(3)
     before = Counter(under_way(world))
     world.restart()
     assert before == Counter(under_way(world)) == {Collect: 1, Verify: 2, Release: 2}

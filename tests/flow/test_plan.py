@@ -48,8 +48,8 @@ def subject(effect: Effect) -> tuple[str, int]:
 
 def test_it_says_when_to_ask_again() -> None:
     world = World(local=1).submit(profile=Profile(job_timeout_seconds=60))
-    assert next_at(world.state) is None
-    assert next_at(world.do(Launch).state) == NOON + 60
+    assert next_at(world.state, world.now) is None
+    assert next_at(world.do(Launch).state, world.now) == NOON + 60
 
 
 def test_the_order_of_answers_makes_no_difference_to_the_end() -> None:

@@ -206,7 +206,7 @@ class Promises(RuleBasedStateMachine):
 
     @rule()
     def things_fall_due(self) -> None:
-        at = next_at(self.world.state)
+        at = next_at(self.world.state, self.world.now)
         self.world.now = max(self.world.now, at if at is not None else 0.0)
         self.plans()
 

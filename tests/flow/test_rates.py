@@ -72,7 +72,7 @@ def test_no_more_is_begun_than_is_asked_for_at_once() -> None:
     """What waited in the device for others to end would come in a burst."""
     world = World(replace(SSH, launch_rate=40)).submit(tests=9, profile=on("ssh")).wait(10)
     assert len(world.pending(Launch)) == rates.AGENTS_AT_ONCE
-    assert next_at(world.state) is None
+    assert next_at(world.state, world.now) is None
     world.do(Launch)
     assert len(world.pending(Launch)) == rates.AGENTS_AT_ONCE
     assert slots.awaited(world.state) == {"ssh"}
@@ -81,7 +81,7 @@ def test_no_more_is_begun_than_is_asked_for_at_once() -> None:
 def test_without_a_rate_all_slots_are_filled_at_once() -> None:
     world = World(local=9).submit(tests=9)
     assert len(world.told(ev.LaunchStarted)) == 9
-    assert next_at(world.state) is None
+    assert next_at(world.state, world.now) is None
 
 
 def test_a_refusal_halves_the_rate_once_for_all_that_were_under_way() -> None:
@@ -175,7 +175,7 @@ def test_never_more_in_any_time_than_the_bucket_allows_and_never_a_standstill(
     for number, (step, seconds) in enumerate(script):
         _played(world, step, seconds, number)
         if slots.awaited(world.state):
-            at = next_at(world.state)
+            at = next_at(world.state, world.now)
             assert at is not None or world.pending(Launch), "nobody will launch what waits"
             assert at is None or at > world.now, "what is due was not begun"
         assert _under_way(world) <= (rates.HOSTS_AT_ONCE if per_host else rates.AGENTS_AT_ONCE)

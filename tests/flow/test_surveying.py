@@ -76,7 +76,7 @@ def test_the_groups_share_the_slots() -> None:
 
 
 def test_a_claim_that_waits_has_the_next_slot() -> None:
-    world = surveyed().publish(1).do(Collect)
+    world = surveyed().publish(1).do(Collect).gather()
     assert not world.pending(Verify), "the one slot is taken"
     world.do(RunAtBase)
     assert world.pending(Verify)

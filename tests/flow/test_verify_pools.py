@@ -19,8 +19,8 @@ def both(*, verify: tuple[str, ...] = (), far: ev.PoolSpec = FAR) -> World:
     world = World(far, ev.PoolSpec("local", "local", 2), verify_slots=1).submit(tests=5, profile=profile).do(Launch)
     world.happens(ev.QueuePaused(world.now))
     for job in (1, 2, 3, 4):
-        world.publish(job)
-    return world.do(Collect)
+        world.publish(job).do(Collect).gather()
+    return world
 
 
 def under_way(world: World) -> list[tuple[str, list[int]]]:

@@ -2,23 +2,22 @@
 
 from collections.abc import Sequence
 
-import pytest
-
-from supervisor.flow.verifying import width_of
+from supervisor.flow.verifying import ENOUGH, GATHER_SECONDS, GROUP_SECONDS, QUIET_SECONDS, width_of
 from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
-from supervisor.model.effect import Collect, Launch, Verify
+from supervisor.model.effect import Collect, Launch, RunAtBase, Verify
 from supervisor.model.job import JobState
 from supervisor.model.profile import Profile
+from supervisor.model.survey import Surveyed
 from supervisor.model.verifying import FIRST_SIZE
 from tests.flow.world import World
 
 
 def claims(world: World, jobs: Sequence[int], batch: str = "b") -> World:
-    """These jobs have been collected."""
+    """These jobs have been collected, one after the other, and wait for others no longer."""
     for job in jobs:
-        world.publish(job, batch)
-    return world.do(Collect)
+        world.publish(job, batch).do(Collect).gather()
+    return world
 
 
 def waiting(jobs: int = 4, *, verify_slots: int = 1, profile: Profile | None = None) -> World:
@@ -35,9 +34,9 @@ def key(job: int, attempt: int = 1, batch: str = "b") -> AttemptKey:
     return AttemptKey(batch, job, attempt)
 
 
-def busy(jobs: int = 4, **options: int) -> World:
+def busy(jobs: int = 4, profile: Profile | None = None, **options: int) -> World:
     """The same, with a job that waits for an agent: no agent's slot is idle."""
-    world = World(local=jobs, **options).submit(tests=jobs + 1).do(Launch)
+    world = World(local=jobs, **options).submit(tests=jobs + 1, profile=profile).do(Launch)
     world.happens(ev.QueuePaused(world.now))
     return claims(world, range(1, jobs + 1))
 
@@ -75,14 +74,12 @@ def test_slots_of_agents_that_fall_idle_verify() -> None:
     assert groups(waiting(4, verify_slots=1)) == [[1], [2]]
 
 
-@pytest.mark.parametrize(
-    ("jobs", "shared"), [(13, [[2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13]]), (9, [[2, 3, 4, 5, 6, 7, 8, 9]])]
-)
-def test_slots_that_are_free_share_what_waits(jobs: int, shared: list[list[int]]) -> None:
-    """So that no slot is idle at the end of a batch; a group of a few saves little."""
-    world = busy(jobs, verify_slots=1)
+def test_what_waits_is_not_split_over_the_free_slots() -> None:
+    """A group uses the slots that nobody else needs, and two groups cost more than one."""
+    world = busy(13, verify_slots=1)
     world.happens(ev.PoolsConfigured(world.now, world.state.configured, verify_slots=3))
-    assert groups(world) == [[1], *shared]
+    assert groups(world) == [[1], list(range(2, 14))]
+    assert widths(world) == [2, 1]
 
 
 def test_more_slots_are_taken_at_once() -> None:
@@ -100,6 +97,46 @@ def test_higher_priority_goes_first() -> None:
     world.do(Verify)
     [effect] = world.pending(Verify)
     assert {each.batch for each in effect.keys} == {"z"}
+
+
+# --- gathering
+
+
+def test_claims_wait_a_moment_for_others_while_agents_are_at_work() -> None:
+    world = World(local=20).submit(tests=20).do(Launch)
+    world.publish(1).do(Collect).wait(QUIET_SECONDS - 1)
+    world.publish(2).do(Collect).wait(QUIET_SECONDS - 1)
+    assert groups(world) == []
+    assert groups(world.wait(1)) == [[1, 2]]
+
+
+def test_they_wait_no_longer_if_others_come_and_come() -> None:
+    world = World(local=60).submit(tests=60).do(Launch)
+    began = world.now
+    for job in range(1, 60):
+        world.publish(job).do(Collect).wait(QUIET_SECONDS / 2)
+        if groups(world):
+            break
+    assert world.now - began <= GATHER_SECONDS + QUIET_SECONDS
+
+
+def test_a_large_group_waits_for_nobody() -> None:
+    world = World(local=60).submit(tests=60).do(Launch)
+    for job in range(1, ENOUGH + 1):
+        assert groups(world) == []
+        world.publish(job).do(Collect)
+    assert groups(world) == [list(range(1, ENOUGH + 1))]
+
+
+def test_when_no_agent_is_at_work_they_wait_for_nobody() -> None:
+    world = World(local=2).submit(tests=2).do(Launch)
+    world.publish(1).do(Collect).publish(2).do(Collect)
+    assert groups(world) == [[1, 2]]
+
+
+def test_one_by_one_waits_for_nobody() -> None:
+    world = World(local=4).submit(tests=4, profile=Profile(verify_group=1)).do(Launch)
+    assert groups(world.publish(1).do(Collect)) == [[1]]
 
 
 # --- groups
@@ -126,13 +163,22 @@ def test_a_suspect_goes_alone_and_the_others_are_done() -> None:
     assert groups(world) == [[3]]
 
 
+def test_the_tests_of_a_group_run_within_minutes() -> None:
+    """By what the survey has seen of them."""
+    world = World(local=60, verify_slots=1).submit(tests=60, profile=Profile(survey="full")).do(Launch)
+    [effect] = world.pending(RunAtBase)
+    world.answer(effect, ev.SurveyEnded(world.now, "b", effect.number, Surveyed(green=60, seconds=60 * 30.0)))
+    claims(world, range(1, 41)).do(Verify)
+    assert {len(each) for each in groups(world)} == {GROUP_SECONDS / 30}
+
+
 def test_groups_shrink_when_red_and_grow_while_green() -> None:
-    world = busy(60, verify_slots=1).do(Verify)
-    assert groups(world) == [list(range(2, 18))]
+    world = busy(120, Profile(verify_group=100), verify_slots=1).do(Verify)
+    assert groups(world) == [list(range(2, 34))]
     world.do(Verify)
-    assert groups(world) == [list(range(18, 50))], "twice as large"
+    assert groups(world) == [list(range(34, 98))], "twice as large"
     world.fail(Verify)
-    assert groups(world) == [list(range(18, 34))], "half of it"
+    assert groups(world) == [list(range(34, 66))], "half of it"
 
 
 def test_who_meets_others_goes_with_those_it_does_not_meet() -> None:

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Self
 
 from supervisor.errors import ImpossibleTransition
-from supervisor.flow import batches, breaker, history, surveying
+from supervisor.flow import batches, breaker, history, surveying, verifying
 from supervisor.flow.plan import next_at, plan
 from supervisor.model import event as ev
 from supervisor.model.account import AccountSpec
@@ -55,12 +55,7 @@ class World:
 
     Whatever happens in it is followed by what is then due."""
 
-    def __init__(
-        self,
-        *pools: ev.PoolSpec,
-        verify_slots: int = 1000,
-        **slots: int,
-    ) -> None:
+    def __init__(self, *pools: ev.PoolSpec, verify_slots: int = 1000, **slots: int) -> None:
         self.state = State(installation=INSTALLATION)
         self.now = NOON
         #: all that was accepted, in order: the journal
@@ -168,8 +163,16 @@ class World:
     def do(self, *kinds: type[Effect]) -> Self:
         """The devices succeed in all that was asked of each kind, in turn."""
         for kind in kinds:
+            if kind is Verify:
+                self.gather()
             for effect in self.pending(kind):
                 self.answer(effect, self.success(effect))
+        return self
+
+    def gather(self) -> Self:
+        """Time passes until claims that wait for others wait no longer."""
+        while (at := verifying.gathered_at(self.state, self.now)) is not None:
+            self.wait(at - self.now)
         return self
 
     def fail(self, kind: type[Effect], reason: str = "timeout") -> Self:

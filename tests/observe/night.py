@@ -18,7 +18,7 @@ from tests.flow.world import World
 
 BATCH = "b"
 HEAD, ON_BRANCH = "5e1f" * 10, "b4a9" * 10
-PROFILE = Profile("overnight", retries=0, keep_agents="none", on_parked="notify")
+PROFILE = Profile("overnight", retries=0, keep_agents="none", on_parked="notify", verify_group=1)
 
 FIXED, IMPROVED, CLEAN, FLAKY, BLOCKED, REFUSED, LOST, SLOW, CANCELLED, UNSTARTED = range(1, 11)
 TESTS = 10

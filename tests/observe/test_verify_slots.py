@@ -14,8 +14,8 @@ def waiting() -> World:
     """Three claims wait for the slot of a fourth, and a job for an agent."""
     world = World(local=4, verify_slots=1).submit(tests=5).do(Launch).happens(ev.QueuePaused(0))
     for job in (1, 2, 3, 4):
-        world.publish(job)
-    return world.do(Collect)
+        world.publish(job).do(Collect).gather()
+    return world
 
 
 def test_claims_that_wait_are_counted() -> None:
@@ -51,8 +51,8 @@ def test_a_remote_pool_has_slots_of_its_own() -> None:
     world = World(far, ev.PoolSpec("local", "local", 2), verify_slots=1)
     world.submit(tests=5, profile=Profile(pools=("far", "local"))).do(Launch).happens(ev.QueuePaused(0))
     for job in (1, 2, 3, 4):
-        world.publish(job)
-    data = queue(world.do(Collect).state, world.now)
+        world.publish(job).do(Collect).gather()
+    data = queue(world.state, world.now)
     pools = {pool["name"]: (pool["verify_slots"], pool["verify"]) for pool in data["pools"]}
     one = {"slots": 1, "busy": 1, "claims": 1, "waiting": 1, "at_base": 0}
     assert pools == {"far": (1, one), "local": (1, None)}
@@ -64,3 +64,10 @@ def test_a_remote_pool_has_slots_of_its_own() -> None:
     ]
     waits = "It waits for the verify slot of the pool far (1 of 1 in use), with no claim before it."
     assert waits in why(world.state, "b.2", world.now)
+
+
+def test_one_that_waits_for_others_says_until_when() -> None:
+    world = World(local=4).submit(tests=4).do(Launch).publish(1).do(Collect)
+    said = why(world.state, "b.1", world.now)
+    assert "It waits for claims of agents that are at work" in said
+    assert "It waits for no others after 12:00 UTC (in 3 s)." in said

@@ -273,7 +273,7 @@ FATES: dict[Verification, Fate] = {
 
 
 def judged(verification: Verification) -> World:
-    world = World(local=2).submit(tests=2).do(Launch).publish().do(Collect)
+    world = World(local=2).submit(tests=2).do(Launch).publish().do(Collect).gather()
     [verify] = world.pending(Verify)
     said = Verdict("failed", "", verification, "why", 2, 1, True, {"c0de": "FIX_IMPL"})
     return world.answer(verify, ev.WorkVerified.of(world.now, AttemptKey("b", 1, 1), said))

@@ -46,6 +46,7 @@ class Cause(StrEnum):
     RESCUING = "rescuing"
     RELEASING = "releasing"
     RETRYING = "retrying"
+    GATHERING = "gathering"
     VERIFY_SLOTS = "verify-slots"
     VERIFYING = "verifying"
     SETTLING = "settling"

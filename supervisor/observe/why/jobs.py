@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from supervisor.flow.governor import sleeping, waking
 from supervisor.flow.siblings import first_of
-from supervisor.flow.verifying import busy_of, court_of, slots_of
 from supervisor.model.attempt import Attempt, AttemptKey, Stage
 from supervisor.model.batch import Batch
 from supervisor.model.job import INTEGRATOR, Ending, How, Job, JobState
-from supervisor.observe.why import endings, siblings, waiting
+from supervisor.observe.why import claims, endings, siblings, waiting
 from supervisor.observe.why.answer import Answer, Cause, Reason
 from supervisor.observe.why.scene import Scene, because, count, quoted, sentence
 
@@ -258,27 +257,7 @@ def _verifying(scene: Scene, batch: Batch, job: Job) -> Iterator[Reason]:
         change = "It is over when the runs have settled whether the claim is true."
         yield siblings.tried(batch, job, beside) if job.is_on_trial else Reason(Cause.VERIFYING, text, change)
     else:
-        yield _unverified(scene, batch, key)
-
-
-def _unverified(scene: Scene, batch: Batch, key: AttemptKey) -> Reason:
-    found, place = scene.state.verifying, court_of(scene.state, key)
-    slots, busy = slots_of(scene.state, place), busy_of(scene.state, place)
-    rivals = [other for other in found.waiting if court_of(scene.state, other) == place]
-    before = sum(_goes_first(scene, batch, other, key) for other in rivals)
-    alone = found.waiting.get(key) == 1 and batch.profile.verify_group > 1
-    again = " Runs with others could not settle it, so it is verified by itself." if alone and busy else ""
-    which = "the verify slot" if slots == 1 else f"one of {slots} verify slots"
-    which += f" of the pool {place}" if place else ""
-    first = f"{count(before, 'claim')} before it" if before else "no claim before it"
-    text = f"It waits for {which} ({busy} of {slots} in use), with {first}."
-    return Reason(Cause.VERIFY_SLOTS, text + again, "More `verify_slots` in the configuration verify more at once.")
-
-
-def _goes_first(scene: Scene, batch: Batch, other: AttemptKey, key: AttemptKey) -> bool:
-    if other.batch == key.batch:
-        return other < key
-    return scene.state.batches[other.batch].priority > batch.priority
+        yield claims.unverified(scene, batch, key)
 
 
 def _verdict(job: Job) -> str:

@@ -188,8 +188,8 @@ def test_a_group_says_how_many_are_in_it_and_that_it_settled_nothing() -> None:
     world = World(local=4, verify_slots=1).submit(tests=5).do(Launch)
     world.happens(ev.QueuePaused(world.now))
     for job in (1, 2, 3, 4):
-        world.publish(job)
-    world.do(Collect).do(Verify)
+        world.publish(job).do(Collect).gather()
+    world.do(Verify)
     assert "Its claim is run again in clean checkouts, together with 2 other claims." in said(world, "b.2")
     world.fail(Verify)
     assert "Runs with others could not settle it, so it is verified by itself." in said(world, "b.3")
