@@ -19,7 +19,7 @@ from supervisor.ports import QUIET, PutBack, Sitting
 from supervisor.verification.judge import ProvingJudge
 from supervisor.verification.remote.trials import RemoteTrials
 from supervisor.verification.remote.verifiers import Verifiers
-from supervisor.verification.trials.asking import AnyTrials, Place
+from supervisor.verification.trials.asking import AnyTrials, Checkout
 from supervisor.verification.verdicts import rejected
 
 WRITERS = (
@@ -63,7 +63,7 @@ class BranchTrials:
     @asynccontextmanager
     async def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
-    ) -> AsyncIterator[Place]:
+    ) -> AsyncIterator[Checkout]:
         pool = self.pool_of(batch)
         there = RemoteTrials(self._store, self._state_dir, self._verifiers, pool) if pool else self._here
         async with there.trial(batch, sha, name, replaced=replaced) as trial:

@@ -88,7 +88,13 @@ class ProvingJudge:
                 verdicts[job.number] = rejected(job, "refused", said.refusal)
             else:
                 claims.append(Claimed(job, work, said.doubts))
-        common = CommonRuns(batch, bare, self._trials, self._baselines, self._keep_log, sitting=sitting)
+
+        async def alone(claim: Claimed, trial: Place) -> Verdict:
+            return await self._heard(batch, claim, bare, trial)
+
+        common = CommonRuns(
+            batch, bare, self._trials, self._baselines, keep_log=self._keep_log, alone=alone, sitting=sitting
+        )
         return verdicts | await common.settle(claims)
 
     async def survey(self, batch: Batch, files: Sequence[str]) -> Surveyed:
@@ -105,11 +111,15 @@ class ProvingJudge:
         if job.brought.claim not in SUCCESSES:
             return rejected(job, "unverified", f"its agent calls it {job.brought.claim}")
         async with self._trials.trial(batch, job.brought.head, _name(batch, job)) as trial:
-            hearing = Hearing(batch, job, work, bare, trial, self._baselines, doubted=said.doubts)
-            try:
-                rejection = await hearing.rejection()
-            finally:
-                await surely(self._keep_log, batch, job, trial)
+            return await self._heard(batch, Claimed(job, work, said.doubts), bare, trial)
+
+    async def _heard(self, batch: Batch, claim: Claimed, bare: Path, trial: Place) -> Verdict:
+        job = claim.job
+        hearing = Hearing(batch, job, claim.work, bare, trial, self._baselines, doubted=claim.doubts)
+        try:
+            rejection = await hearing.rejection()
+        finally:
+            await surely(self._keep_log, batch, job, trial)
         if rejection is None:
             return verified(hearing)
         runs, passed = len(hearing.runs), hearing.passed

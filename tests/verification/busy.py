@@ -1,22 +1,22 @@
 """Trials on a machine that is at work on something else: real runs, which seem to take longer than they do."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from supervisor.adapters.git.store import GitStore
 from supervisor.model.batch import Batch
-from supervisor.verification.trials.asking import Place
+from supervisor.verification.trials.asking import Checkout
 from supervisor.verification.trials.running import Ended
-from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run, View
 from supervisor.verification.trials.trial import Trials
 
 
 class BusyTrial:
     """Each run takes longer than evidence may take."""
 
-    def __init__(self, trial: Place) -> None:
+    def __init__(self, trial: Checkout) -> None:
         self._trial = trial
         self.runs, self.saved, self.setup_seconds = trial.runs, 0, 0.0
 
@@ -28,6 +28,17 @@ class BusyTrial:
     def log(self) -> str:
         return self._trial.log
 
+    @property
+    def note(self) -> str:
+        return self._trial.note
+
+    @property
+    def can_lay(self) -> bool:
+        return self._trial.can_lay
+
+    async def view(self, sha: str) -> View:
+        return await self._trial.view(sha)
+
     async def head_of(self, path: str) -> bytes:
         return await self._trial.head_of(path)
 
@@ -37,6 +48,13 @@ class BusyTrial:
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
+
+    @property
+    def width(self) -> int:
+        return self._trial.width
+
+    async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
+        return [await self.run(*nodes, times=times, instruments=each) for each in instruments]
 
     def seen(self, run: Run, instruments: Instruments) -> Run:
         return run
@@ -71,7 +89,7 @@ class BusyTrials:
     @asynccontextmanager
     async def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
-    ) -> AsyncIterator[Place]:
+    ) -> AsyncIterator[Checkout]:
         async with self._trials.trial(batch, sha, name, replaced=replaced) as trial:
             yield self.kind(trial)
 

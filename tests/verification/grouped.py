@@ -1,5 +1,6 @@
 """Claims of known kinds, and the edits of them, that are verified together."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,3 +63,15 @@ def edited(job: int, count: int, more: str, *, at_the_end: str = "") -> tuple[in
     checked = "    assert result > 0\n"
     assert checked in text
     return job, f"tests/test_{job}.py", text.replace(checked, f"    assert result == 6\n    {more}\n", 1) + at_the_end
+
+
+def said(found: Mapping[int, Verdict | PutBack]) -> dict[int, str]:
+    return {
+        number: "put back" if isinstance(each, PutBack) else each.verification
+        for number, each in sorted(found.items())
+    }
+
+
+def ran_alone(verdict: Verdict) -> bool:
+    """Whether it had runs of its own: as a suspect, or because it was drawn."""
+    return verdict.evidence is not None and verdict.evidence.alone is not None

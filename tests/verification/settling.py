@@ -10,7 +10,7 @@ from supervisor.model.attempt import AttemptKey
 from supervisor.model.job import JobState
 from supervisor.model.state import State
 from supervisor.model.verdict import Verdict
-from supervisor.ports import PutBack
+from supervisor.ports import QUIET, PutBack, Sitting
 from supervisor.verification.judge import ProvingJudge, opened_judge
 from tests.verification.generated import Generated
 
@@ -23,16 +23,21 @@ class Settled:
     put_back: dict[int, str] = field(default_factory=dict)
 
 
-async def settle(judge: ProvingJudge, made: Generated) -> Settled:
+async def settle(judge: ProvingJudge, made: Generated, width: int = 1) -> Settled:
+    """`width`: so many runs of a group may be under way."""
     state, found = _waiting(made), Settled()
-    while keys := next_group(state)[1]:
+    while keys := next_group(state, made.batch.created_at)[1]:
         numbers = tuple(key.job for key in keys)
         found.groups.append(numbers)
         for key in keys:
             state = replace(state, verifying=state.verifying.begun(key, keys[0]))
         jobs = [made.jobs[number - 1] for number in numbers]
         is_alone = len(jobs) == 1
-        together = {} if is_alone else await judge.verify_together(made.batch, jobs)
+        together = (
+            {}
+            if is_alone
+            else await judge.verify_together(made.batch, jobs, sitting=Sitting(QUIET.tell, lambda: width))
+        )
         for key in keys:
             verdict = await judge.verify(made.batch, jobs[0]) if is_alone else together[key.job]
             if isinstance(verdict, PutBack):

@@ -13,9 +13,9 @@ from supervisor.verification.evidence.inquiry import naming
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.evidence.switching import UNTOLD, Switch, untold
 from supervisor.verification.together.combining import Together, combined
-from supervisor.verification.together.meeting import Asked, Standing, View
+from supervisor.verification.together.meeting import Asked, Standing
 from supervisor.verification.together.reaching import Reached
-from supervisor.verification.trials.runs import Instruments
+from supervisor.verification.trials.runs import Instruments, View
 from tests.verification.generated import MAIN, PROFILE, Claim, generate
 from tests.verification.settling import judge_of, settle
 
@@ -121,7 +121,7 @@ FAULTY = Content(b"def main(n):\n    a = n + 1\n    return a\n")
 RAISES = Content(b"def main(n):\n    raise SystemError\n")
 
 
-VIEW = View(NOW.get, NOW.get)
+VIEW = View("", NOW.get, NOW.get)
 
 
 def asked(number: int, files: Contents, *, reached: Reached | None = None, common: Reached | None = None) -> Asked:

@@ -42,3 +42,10 @@ def names(bare: Path, sha: str) -> frozenset[str]:
     index = pygit2.Index()
     index.read_tree(tree)
     return frozenset(entry.path for entry in index)
+
+
+def differing(bare: Path, one: str, other: str) -> frozenset[str]:
+    """The paths of files that differ between two commits."""
+    repo = pygit2.Repository(str(bare))
+    diff = repo[one].peel(pygit2.Tree).diff_to_tree(repo[other].peel(pygit2.Tree))
+    return frozenset(path for delta in diff.deltas for path in (delta.old_file.path, delta.new_file.path))

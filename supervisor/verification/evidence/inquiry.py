@@ -7,7 +7,7 @@ A run that was cut short, by the clock or by a machine short of resources, is an
 the change is not. Otherwise the question is `Unanswered`, which is a doubt.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -179,33 +179,39 @@ class Inquiry:
 
     # --- experiments
 
-    async def experiment(
-        self,
-        changed: Contents | None = None,
-        *probes: Probe,
-        liar: Telling | None = None,
-        nodes: tuple[str, ...] = (),
-    ) -> Run:
+    async def experiment(self, changed: Contents | None = None, *probes: Probe, nodes: tuple[str, ...] = ()) -> Run:
         """One run, with these files in place of the work's. Raises Unanswered."""
+        hides = any(each != "reach" for each in probes)
+        [run] = await self._tried(
+            [Instruments(plugins=self._plugins(probes), files=changed or {}, is_elsewhere=hides)], nodes
+        )
+        return run
 
-        async def once(instruments: Instruments) -> Run:
-            run = await self.trial.run(*(nodes or (self.test,)), times=times, instruments=instruments)
-            self.spent += run.seconds
-            return run
+    async def experiments(
+        self, changes: Sequence[tuple[Contents, Telling | None]], nodes: tuple[str, ...] = ()
+    ) -> list[Run]:
+        """One run for each: with these files in place of the work's, and with this liar. Raises Unanswered."""
+        return await self._tried([Instruments(files=files, liar=liar) for files, liar in changes], nodes)
 
+    async def _tried(self, instruments: Sequence[Instruments], nodes: tuple[str, ...]) -> list[Run]:
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds
         most = max(self.batch.cases_of(self.job.number), len(nodes))
         times = min(most, times_for(self.batch, usual))
-        hides = any(each != "reach" for each in probes)
-        instruments = Instruments(plugins=self._plugins(probes), files=changed or {}, liar=liar, is_elsewhere=hides)
-        run = await once(instruments)
-        if run.cut_short and not (run.is_late and instruments.changes_files):
-            run = await once(instruments)
-        if run.cut_short and instruments.changes_files:
-            control = await once(replace(instruments, files={}, liar=None))
-            if control.cut_short:
-                raise Unanswered(f"{control.cut_short}, with the work as it is, too")
-        return run
+
+        async def each_once(instruments: Sequence[Instruments]) -> list[Run]:
+            runs = await self.trial.run_each(nodes or (self.test,), times, instruments)
+            self.spent += sum(run.seconds for run in runs)
+            return runs
+
+        runs = await each_once(instruments)
+        for number, each in enumerate(instruments):
+            if runs[number].cut_short and not (runs[number].is_late and each.changes_files):
+                [runs[number]] = await each_once([each])
+            if runs[number].cut_short and each.changes_files:
+                [control] = await each_once([replace(each, files={}, liar=None)])
+                if control.cut_short:
+                    raise Unanswered(f"{control.cut_short}, with the work as it is, too")
+        return runs
 
     async def seen(self, run: Run) -> Seen:
         return self.used(await self.noted_of(run))

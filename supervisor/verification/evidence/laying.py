@@ -24,7 +24,7 @@ Contents = Mapping[str, Content | None]
 
 
 def put(checkout: Path, files: Contents) -> None:
-    """Removes what is in the way, and follows no link."""
+    """Removes what is in the way, and folders in which nothing is left; follows no link."""
     for path, content in files.items():
         place = _place(checkout, path)
         if place.is_symlink() or place.is_file():
@@ -32,12 +32,19 @@ def put(checkout: Path, files: Contents) -> None:
         elif place.is_dir():
             shutil.rmtree(place)
         if content is None:
+            _remove_empty(checkout, place.parent)
             continue
         if content.kind == "link":
             place.symlink_to(content.data.decode(errors="surrogateescape"))
             continue
         place.write_bytes(content.data)
         place.chmod(0o755 if content.kind == "program" else 0o644)
+
+
+def _remove_empty(checkout: Path, folder: Path) -> None:
+    while folder != checkout and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
 
 
 def _place(checkout: Path, path: str) -> Path:

@@ -8,6 +8,7 @@ without a fault catches one if it then fails in another way.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import batched
 from pathlib import Path
 
 from supervisor.model.evidence import Strength
@@ -47,6 +48,10 @@ class Trouble:
     #: not all of what the test reached is changed in every program
     spares: bool = False
 
+    @property
+    def how(self) -> tuple[Contents, Telling | None]:
+        return self.changed, self.liar
+
 
 async def ask(inquiry: Inquiry) -> Shown:
     """Work that changes no tests has nothing to prove here: that its test failed at the base is its strength."""
@@ -59,21 +64,30 @@ async def ask(inquiry: Inquiry) -> Shown:
     survived: list[Trouble] = []
     tried: list[Trouble] = []
     idle: list[Trouble] = []
-    for trouble in troubles:
-        most = MOST_DRASTIC if trouble.is_drastic else ENOUGH if "strength" in inquiry.doubted else 0
-        if inquiry.is_spent and len(tried) + len(idle) >= most:
-            break
-        run = await inquiry.experiment(trouble.changed, liar=trouble.liar)
-        if not begins(run, inquiry.test):
-            idle.append(trouble)
-            continue
-        tried.append(trouble)
-        if run.passed:
-            survived.append(trouble)
+    left = list(troubles)
+    while some := _affordable(inquiry, left, len(tried) + len(idle)):
+        left = left[len(some) :]
+        for trouble, run in zip(some, await inquiry.experiments([each.how for each in some]), strict=True):
+            if not begins(run, inquiry.test):
+                idle.append(trouble)
+                continue
+            tried.append(trouble)
+            if run.passed:
+                survived.append(trouble)
     if not tried:
         nothing = f"with {_labels(idle)}, pytest does not even collect it"
         return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
     return await _judged(inquiry, [each for each in troubles if each not in idle], tried, survived)
+
+
+def _affordable(inquiry: Inquiry, left: Sequence[Trouble], count: int) -> Sequence[Trouble]:
+    """The next ones, as many as can run at a time; `count` were tried."""
+    some = left[: inquiry.trial.width]
+    if not inquiry.is_spent:
+        return some
+    small = ENOUGH if "strength" in inquiry.doubted else 0
+    must = [count + place < (MOST_DRASTIC if each.is_drastic else small) for place, each in enumerate(some)]
+    return some[: [*must, False].index(False)]
 
 
 def begins(run: Run, test: str) -> bool:
@@ -104,7 +118,8 @@ async def _judged(
         return Shown(strength, (f"{passes}, as far as they could be tried: it runs while tests are collected",))
     if len(drastic) < FEWEST and not caught:
         return Shown(strength, (f"nothing shows that its test can fail: it passes all of {_labels(tried)}",))
-    missed = [each for each in asked if await past.notices(each) and not await _caught_beside(inquiry, each)]
+    noticed = await past.noticed(asked)
+    missed = [each for each in asked if each in noticed and not await _caught_beside(inquiry, each)]
     if missed:
         before = await past.counted(tried)
         named = "; ".join(each.label for each in missed[:3])
@@ -132,20 +147,23 @@ class Past:
         self._usual: tuple[str, ...] | None = None
         self._is_steady: bool | None = None
 
-    async def notices(self, trouble: Trouble) -> bool:
+    async def noticed(self, troubles: Sequence[Trouble]) -> list[Trouble]:
+        """Those that it catches."""
         if self._inquiry.old is None or not await self._compares():
-            return False
-        if trouble.label not in self._known:
-            self._known[trouble.label] = _answer(await self._run(trouble)) != self._usual
-        return self._known[trouble.label]
+            return []
+        left = [each for each in troubles if each.label not in self._known]
+        for some in batched(left, self._inquiry.trial.width):
+            for each, run in zip(some, await self._run(some), strict=True):
+                self._known[each.label] = _answer(run) != self._usual
+        return [each for each in troubles if self._known[each.label]]
 
     async def counted(self, troubles: Sequence[Trouble]) -> int | None:
         """How many of these it catches; None: that takes too long."""
         count = 0
-        for each in troubles:
+        for some in batched(troubles, self._inquiry.trial.width):
             if self._inquiry.spent > MOST_TIMES * self._inquiry.allowance:
                 return None
-            count += await self.notices(each)
+            count += len(await self.noticed(some))
         return count
 
     async def _compares(self) -> bool:
@@ -154,12 +172,12 @@ class Past:
         if self._is_steady is None:
             self._usual = _answer(self._inquiry.old)
             passed = self._inquiry.old.passed
-            self._is_steady = passed or _answer(await self._run(Trouble("", False))) == self._usual
+            self._is_steady = passed or _answer(*await self._run([Trouble("", False)])) == self._usual
         return self._is_steady
 
-    async def _run(self, trouble: Trouble) -> Run:
+    async def _run(self, troubles: Sequence[Trouble]) -> list[Run]:
         old = self._inquiry.as_before(*self._inquiry.tests)
-        return await self._inquiry.experiment({**trouble.changed, **old}, liar=trouble.liar)
+        return await self._inquiry.experiments([({**each.changed, **old}, each.liar) for each in troubles])
 
 
 def _answer(run: Run) -> tuple[str, ...]:
@@ -176,7 +194,7 @@ async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
     passed = {node for node, case in inquiry.file_after.cases.items() if case.result == "passed"}
     if not (new := passed - inquiry.file_before.cases.keys()):
         return False
-    file = await inquiry.experiment(trouble.changed, liar=trouble.liar, nodes=(inquiry.file,))
+    [file] = await inquiry.experiments([trouble.how], (inquiry.file,))
     return any(file.cases[node].result == "failed" for node in new if node in file.cases)
 
 

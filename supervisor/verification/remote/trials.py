@@ -28,11 +28,14 @@ from supervisor.verification.remote.verifiers import Verifier, Verifiers
 from supervisor.verification.trials.asking import PROBES, SETUP_SECONDS, Unready, log_of, setup_failed
 from supervisor.verification.trials.reports import understood
 from supervisor.verification.trials.running import Ended
-from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run, View
 from supervisor.verification.trials.tidying import HEAD
+from supervisor.verification.trials.viewing import prepared
 from supervisor.verification.walls.sandbox import ended_for, missed
 
 MOST_TRIES = 3
+#: so many experiments are one question
+MOST_AT_ONCE = 4
 #: how long a host may take for other work: objects, a checkout, copies
 BESIDES_SECONDS = 120.0
 #: the notes of probes are fetched; one byte more than is read shows that there was more
@@ -65,10 +68,23 @@ class RemoteTrial:
 
     @property
     def log(self) -> str:
+        return log_of(self.runs, self.note)
+
+    @property
+    def note(self) -> str:
         notes = [f"in the pool {self.pool}"]
         if self._verifier is not None and self._verifier.hello.lacks:
             notes.append(f"without walls: {clean(self._verifier.hello.lacks, 200)}")
-        return log_of(self.runs, "; ".join(notes))
+        return "; ".join(notes)
+
+    @property
+    def can_lay(self) -> bool:
+        """The files of a view would be sent with each question."""
+        return False
+
+    async def view(self, sha: str) -> View:
+        assert sha == self.questions.subject.sha, "there is one view"
+        return await in_thread(prepared, self.questions.bare, sha)
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
         [run] = await self._run([Wanted.of(self.batch, nodes, times, instruments)])
@@ -77,6 +93,13 @@ class RemoteTrial:
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         """With one question: its round trip takes longer than many tests."""
         return await self._run([Wanted.of(self.batch, (node,), times, PLAIN) for _ in range(count)])
+
+    @property
+    def width(self) -> int:
+        return MOST_AT_ONCE
+
+    async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
+        return await self._run([Wanted.of(self.batch, tuple(nodes), times, each) for each in instruments])
 
     async def _run(self, wanted: Sequence[Wanted]) -> list[Run]:
         async with self._lock:

@@ -13,7 +13,7 @@ from supervisor.verification.evidence.laying import Content
 from supervisor.verification.evidence.switching import Switch
 from supervisor.verification.together.meeting import Asked, Meetings, content_at
 from supervisor.verification.together.merging import merged
-from supervisor.verification.trials.runs import Instruments
+from supervisor.verification.trials.runs import Instruments, View
 
 MOST_TESTS = 1000
 
@@ -61,7 +61,7 @@ class Together:
     def _ancestor(self, asked: Asked) -> Callable[[str], Content | None]:
         """Reads the file upon which changes of it are merged."""
         view = asked.standing.view
-        return view.now if all(each.standing.view is view for each in self.asked) else view.prepared
+        return view.now if self._view is view else view.prepared
 
     def _switches(self, asked: Asked, paths: Collection[str]) -> dict[str, Switch] | None:
         """None: one of the files can't be a switch."""
@@ -95,9 +95,18 @@ class Together:
         first = self.asked[0].instruments
         plugins = {**telling(), **first.plugins} if is_watched(first.plugins) else first.plugins
         if not any(each.instruments.changes_files for each in self.asked):
-            return replace(first, plugins=plugins, view=self._files)
+            return replace(first, plugins=plugins, view=self._view)
         plugins = {**plugins, **naming()} if self._switched else plugins
-        return replace(first, plugins=plugins, files=self._files, switched=self._switched)
+        traces = any(each.traces for each in self.asked)
+        return replace(
+            first, plugins=plugins, view=self._view, files=self._files, switched=self._switched, traces=traces
+        )
+
+    @property
+    def _view(self) -> View | None:
+        """None: they are in several."""
+        views = {each.standing.view for each in self.asked}
+        return views.pop() if len(views) == 1 else None
 
 
 def combined(asked: Sequence[Asked], never: Set[str], most: int = MOST_TESTS) -> list[Together]:

@@ -44,13 +44,6 @@ def compose(
     return Composed(str(repo.create_commit(None, _AUTHOR, _AUTHOR, words, tree.id, [repo[base].id])), left_out)
 
 
-def differing(bare: Path, one: str, other: str) -> frozenset[str]:
-    """The paths of files that differ between two commits."""
-    repo = pygit2.Repository(str(bare))
-    diff = repo[one].peel(pygit2.Tree).diff_to_tree(repo[other].peel(pygit2.Tree))
-    return frozenset(path for delta in diff.deltas for path in (delta.old_file.path, delta.new_file.path))
-
-
 def _sparing(repo: pygit2.Repository, before: pygit2.Tree, head: pygit2.Tree, paths: Collection[str]) -> pygit2.Tree:
     """The tree of a claim, with these files as they were before it."""
     if not paths:

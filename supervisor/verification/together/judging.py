@@ -6,13 +6,14 @@
                the work of others get a view of the checkout without it (`views`)
     hear       each claim has its hearing, with a share of the runs
 
-A claim is settled if its hearing verifies it and leaves nothing in doubt. All others are put back: alone, if their
-own runs failed or left doubts; in a group of half the size, if a run settled no claim; in a group without the claims
-that they meet, where a setup rules out views.
+A claim is settled if its hearing verifies it and leaves nothing in doubt. A suspect, whose own runs failed or left
+doubts, then has runs of its own, in a view that is its commit. If a run settled no claim, all are put back, in groups
+of half the size. Where a setup rules out views, suspects are put back to be verified alone, and claims that meet
+others to be in a group without them.
 """
 
 import secrets
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,14 +31,15 @@ from supervisor.verification.baselines import Baselines
 from supervisor.verification.evidence.inquiry import times_for
 from supervisor.verification.hearing import Hearing
 from supervisor.verification.together.composing import NoTree, compose
+from supervisor.verification.together.lanes import Apart, Lanes
 from supervisor.verification.together.meeting import Standing
 from supervisor.verification.together.parts import part
 from supervisor.verification.together.sharing import Pace, Rounds, Share, Unsound
 from supervisor.verification.together.tree import Claimed
 from supervisor.verification.together.views import Dividing, Group
 from supervisor.verification.together.watching import Watching
-from supervisor.verification.trials.asking import AnyTrials, Place, Unready
-from supervisor.verification.verdicts import failed, verified
+from supervisor.verification.trials.asking import AnyTrials, Checkout, Place, Unready
+from supervisor.verification.verdicts import failed, rejected, verified
 
 #: one claim in so many, drawn at random, also runs alone: this exposes work that detects a common run
 AUDITED = 8
@@ -51,15 +53,17 @@ class CommonRuns:
         bare: Path,
         trials: AnyTrials,
         baselines: Baselines,
-        keep_log: Callable[[Batch, Job, Place], None],
         *,
+        keep_log: Callable[[Batch, Job, Place], None],
+        alone: Callable[[Claimed, Place], Awaitable[Verdict]],
         sitting: Sitting,
     ) -> None:
         # Once in each order: a test that needs what another test leaves behind fails in one of them.
         runs = max(2, batch.profile.verify_runs)
         self._batch = replace(batch, profile=replace(batch.profile, verify_runs=runs))
         self._bare = bare
-        self._trials, self._baselines, self._keep_log = trials, baselines, keep_log
+        self._trials, self._baselines = trials, baselines
+        self._keep_log, self._judge_alone = keep_log, alone
         self._settled: dict[int, Verdict | PutBack] = {}
         self._sitting = sitting
 
@@ -79,30 +83,37 @@ class CommonRuns:
         composed = await in_thread(compose, self._bare, self._batch.base, heads)
         async with self._trials.trial(self._batch, composed.sha, "") as trial:
             is_here = not self._trials.pool_of(self._batch)
-            watching = Watching(self._batch, trial, self._baselines, is_here=is_here)
-            dividing = Dividing(self._batch, self._bare, composed, claims, watching)
-            await dividing.divide(can_lay=not self._batch.profile.setup or (is_here and not trial.setup_seconds))
+            lanes = Lanes(self._sitting.width)
+            watching = Watching(self._batch, trial, self._baselines, lanes, is_here=is_here)
+            dividing = Dividing(self._batch, self._bare, trial, watching, claims)
+            await dividing.divide(composed)
+            await self._heard(dividing, trial, lanes, {each.number: each for each in claims})
+
+    async def _heard(self, dividing: Dividing, trial: Checkout, lanes: Lanes, claims: Mapping[int, Claimed]) -> None:
+        async with anyio.create_task_group() as hearings:
+
+            def alone(claim: Claimed, why: PutBack) -> None:
+                hearings.start_soon(self._alone, claim, why, trial, lanes)
+
             for number, why in dividing.put_back.items():
-                self._settle(number, why)
-            if groups := dividing.groups:
-                await self._heard(groups, Rounds(trial, self._pace(groups), self._sitting.width))
+                alone(claims[number], why)
+            rounds = Rounds(trial, self._pace(dividing.groups), lanes)
+            rounds.join(sum(len(group.claims) for group in dividing.groups))
+            for group in dividing.groups:
+                for each in group.claims:
+                    hearings.start_soon(self._hear, each, group, rounds, alone)
 
     def _pace(self, groups: Sequence[Group]) -> Pace:
-        runs = [group.watched.run for group in groups]
-        each = max(run.seconds / max(1, len(run.cases)) for run in runs)
-        longest = times_for(self._batch, max(run.seconds for run in runs))
-        return Pace(longest, each, traces=any(group.watched.is_traced for group in groups))
+        watched = [group.watched for group in groups]
+        each = max((found.seconds / max(1, found.tests) for found in watched), default=0.0)
+        longest = times_for(self._batch, max((found.seconds for found in watched), default=0.0))
+        return Pace(longest, each)
 
-    async def _heard(self, groups: Sequence[Group], rounds: Rounds) -> None:
-        rounds.join(sum(len(group.claims) for group in groups))
-        async with anyio.create_task_group() as hearings:
-            for group in groups:
-                for each in group.claims:
-                    hearings.start_soon(self._hear, each, group, rounds)
-
-    async def _hear(self, claim: Claimed, group: Group, rounds: Rounds) -> None:
-        tree, file = group.tree, (file_of(claim.test),)
-        share = Share(rounds, Standing(group.view, cache(tree.reached), tree.common))
+    async def _hear(
+        self, claim: Claimed, group: Group, rounds: Rounds, alone: Callable[[Claimed, PutBack], None]
+    ) -> None:
+        tree, file = group.tree, file_of(claim.test)
+        share = Share(rounds, Standing(group.view, cache(tree.reached), tree.common, group.watched.is_traced))
         # Questions about its commit are answered by its view.
         job = replace(claim.job, brought=replace(claim.job.brought, head=tree.sha))
         hearing = Hearing(
@@ -113,7 +124,7 @@ class CommonRuns:
             share,
             self._baselines,
             is_shared=True,
-            watched=part(group.watched.run, file, len(group.claims)),
+            watched=part(group.watched.runs[file], (file,), len(group.claims)),
             doubted=claim.doubts,
         )
         try:
@@ -122,9 +133,25 @@ class CommonRuns:
             finally:
                 await surely(self._keep_log, self._batch, claim.job, share)
             # From now on it may be verified again, which writes its log anew.
-            self._settle(job.number, said)
+            if isinstance(said, PutBack):
+                alone(claim, said)
+            else:
+                self._settle(job.number, said)
         finally:
             await rounds.leave()
+
+    async def _alone(self, claim: Claimed, why: PutBack, trial: Checkout, lanes: Lanes) -> None:
+        """A suspect has runs of its own, in the checkout of its group if that can be laid as its commit."""
+        said: Verdict | PutBack = why
+        if why.most == 1 and trial.can_lay:
+            try:
+                view = await trial.view(claim.job.brought.head)
+                said = await self._judge_alone(claim, Apart(trial, view, lanes))
+            except Unready as unready:
+                said = rejected(claim.job, "unverified", str(unready))
+            except DeviceFailed as failed:
+                said = PutBack(failed.message)
+        self._settle(claim.number, said)
 
     def _put_back(self, claims: Sequence[Claimed], why: PutBack) -> None:
         for each in claims:

@@ -4,23 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from supervisor.tasks import Promise
+from supervisor.verification.evidence.inquiry import is_watched
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.rules.places import is_test_path
 from supervisor.verification.together.reaching import Reached, notices
 from supervisor.verification.together.touching import Touch, touch
-from supervisor.verification.trials.runs import Instruments, Run
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """A state of the checkout in which some claims are heard."""
-
-    #: reads a file of it
-    now: Callable[[str], Content | None]
-    #: reads a file of the checkout as it is prepared
-    prepared: Callable[[str], Content | None]
-    #: the files in which they differ, as they are in this view
-    laid: Contents = field(default_factory=dict)
+from supervisor.verification.trials.runs import Instruments, Run, View
 
 
 @dataclass(slots=True)
@@ -32,6 +21,8 @@ class Standing:
     reached: Callable[[tuple[str, ...]], Reached]
     #: what belongs to all tests
     common: Reached
+    #: whether the kernel told which files its tests touch
+    is_traced: bool = False
     #: what the old version of the test reached, once that is known
     reached_before: Reached | None = None
 
@@ -62,7 +53,11 @@ class Asked:
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
         is_known = mine.contents is not None and its.contents is not None
         is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere
-        return is_alike and is_known and not (self.is_alone or other.is_alone)
+        # A run that changes nothing finds its view, and nothing else.
+        fits = self.standing.view is other.standing.view or (mine.changes_files and its.changes_files)
+        # No test can find two things in one run.
+        is_one = set(self.nodes).isdisjoint(other.nodes) or not (mine.changes_files or its.changes_files)
+        return is_alike and is_known and fits and is_one and not (self.is_alone or other.is_alone)
 
     def notices(self, path: str, touched: Touch) -> bool:
         """Whether its test notices that these lines of its view differ."""
@@ -89,8 +84,17 @@ class Asked:
         return self._reached.executes(path, touched) or self.standing.common.executes(path, touched)
 
     @property
+    def teaches(self) -> bool:
+        """Whether its run tells what the old version of the test reaches."""
+        return self.is_otherwise and is_watched(self.instruments.plugins)
+
+    @property
+    def traces(self) -> bool:
+        return self.teaches and self.standing.is_traced
+
+    @property
     def in_its_view(self) -> Instruments:
-        return replace(self.instruments, view=self.standing.view.laid)
+        return replace(self.instruments, view=self.standing.view, traces=self.traces)
 
     @property
     def _reached(self) -> Reached:

@@ -9,8 +9,8 @@ A run that is not conclusive for each of its tests, such as one that does not en
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -18,20 +18,19 @@ from pathlib import Path
 import anyio
 
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.inquiry import is_watched
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
 from supervisor.verification.together.combining import Together, combined
+from supervisor.verification.together.lanes import Lanes, head_in
 from supervisor.verification.together.meeting import Asked, Standing
 from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import ALL, Reached, known, read_notes
 from supervisor.verification.tracing.traced import NOTHING
-from supervisor.verification.trials.asking import PROBES, Place
+from supervisor.verification.trials.asking import PROBES, Checkout, log_of
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
-from supervisor.verification.trials.tidying import HEAD
 
 #: a shorter run saves more by more tests than by other runs beside it
-LEAST_SECONDS = 1.0
+LEAST_SECONDS = 2.0
 _UNKNOWN = {ALL: Reached(is_opaque=True)}
 
 
@@ -60,29 +59,40 @@ class Share:
 
     @property
     def log(self) -> str:
-        return self.rounds.trial.log
+        return log_of(self.runs, self.note)
+
+    @property
+    def note(self) -> str:
+        return self.rounds.trial.note
 
     async def head_of(self, path: str) -> bytes:
-        """As its view has it."""
-        content = await in_thread(self.standing.view.now, path)
-        return await self.rounds.trial.head_of(path) if content is None else content.data[:HEAD]
+        return await head_in(self.rounds.trial, self.standing.view, path)
+
+    @property
+    def width(self) -> int:
+        return self.rounds.lanes.width
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
-        instruments = replace(instruments, traces=self.rounds.pace.traces and is_watched(instruments.plugins))
-        return await self._asked(Asked(self.standing, nodes, times, instruments))
+        [run] = await self.run_each(nodes, times, [instruments])
+        return run
+
+    async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
+        return await self._asked(Asked(self.standing, tuple(nodes), times, each) for each in instruments)
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         """One in each turn: the order of the tests differs from turn to turn."""
         return [await self.run(node, times=times) for _ in range(count)]
 
     async def run_alone(self, node: str, times: float) -> Run:
-        return await self._asked(Asked(self.standing, (node,), times, PLAIN, is_alone=True))
-
-    async def _asked(self, asked: Asked) -> Run:
-        run, is_saved = await self.rounds.ask(asked)
-        self.saved += is_saved
-        self.runs.append(run)
+        [run] = await self._asked([Asked(self.standing, (node,), times, PLAIN, is_alone=True)])
         return run
+
+    async def _asked(self, asked: Iterable[Asked]) -> list[Run]:
+        answers = await self.rounds.ask([*asked])
+        self.saved += sum(is_saved for _, is_saved in answers)
+        runs = [run for run, _ in answers]
+        self.runs += runs
+        return runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +103,6 @@ class Pace:
     most_times: float
     #: the seconds of one test
     each: float = 0.0
-    #: whether the kernel is asked for files in runs that are watched
-    traces: bool = False
 
     def most_tests(self, tests: int, width: int) -> int:
         """How many tests go into one run, so that so many runs can be under way and no run is too short."""
@@ -102,11 +110,12 @@ class Pace:
 
 
 class Rounds:
-    def __init__(self, trial: Place, pace: Pace, width: Callable[[], int]) -> None:
-        """`width`: how many runs may be under way now."""
-        self.trial, self.pace, self._width = trial, pace, width
+    def __init__(self, trial: Checkout, pace: Pace, lanes: Lanes) -> None:
+        self.trial, self.pace, self.lanes = trial, pace, lanes
         self._hearings = 0
         self._asked: list[Asked] = []
+        #: hearings that have asked
+        self._waiting = 0
         self._turns = 0
         self._is_turning = False
         #: files that, as switches, could not tell which test a program belongs to
@@ -120,43 +129,41 @@ class Rounds:
         self._hearings -= 1
         await self._turn()
 
-    async def ask(self, asked: Asked) -> tuple[Run, bool]:
-        self._asked.append(asked)
+    async def ask(self, asked: Sequence[Asked]) -> list[tuple[Run, bool]]:
+        self._asked += asked
+        self._waiting += 1
         await self._turn()
-        return await asked.answer.awaited()
+        return [await each.answer.awaited() for each in asked]
 
     async def _turn(self) -> None:
         """The last hearing to ask runs what all have asked for."""
-        if self._is_turning or not self._asked or len(self._asked) < self._hearings:
+        if self._is_turning or not self._asked or self._waiting < self._hearings:
             return
         self._is_turning = True
         try:
-            while self._asked and len(self._asked) >= self._hearings:
+            while self._asked and self._waiting >= self._hearings:
                 await self._answer_all()
         finally:
             self._is_turning = False
 
     async def _answer_all(self) -> None:
-        left, self._asked = self._asked, []
+        left, self._asked, self._waiting = self._asked, [], 0
         self._turns += 1
         while left:
             asked, left = left, []
-            width = self._width()
-            most = self.pace.most_tests(len(asked), width)
-            limiter = anyio.CapacityLimiter(width)
+            most = self.pace.most_tests(len(asked), self.lanes.width)
             async with anyio.create_task_group() as runs:
                 for together in await in_thread(combined, asked, self._untold, most):
-                    runs.start_soon(self._answer, together, limiter, left)
+                    runs.start_soon(self._answer, together, left)
 
-    async def _answer(self, together: Together, limiter: anyio.CapacityLimiter, left: list[Asked]) -> None:
+    async def _answer(self, together: Together, left: list[Asked]) -> None:
         """`left`: for experiments that this run did not answer."""
-        async with limiter:
-            try:
-                answers = await self._run(together)
-            except Exception as error:
-                for each in together.asked:
-                    each.answer.is_error(error)
-                return
+        try:
+            answers = await self._run(together)
+        except Exception as error:
+            for each in together.asked:
+                each.answer.is_error(error)
+            return
         for each, answer in zip(together.asked, answers, strict=False):
             each.answer.is_value(answer)
         left += together.asked[len(answers) :]
@@ -167,7 +174,8 @@ class Rounds:
         nodes = list(dict.fromkeys(node for each in self._ordered(asked) for node in each.nodes))
         times = sum(each.times for each in asked)
         times = min(times, max(self.pace.most_times, *(each.times for each in asked))) if len(asked) > 1 else times
-        run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
+        async with self.lanes.one():
+            run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
             return [(await in_thread(_watched, asked[0], run), False)]
         if met := await in_thread(untold, run.folder / PROBES):
@@ -184,7 +192,8 @@ class Rounds:
         return asked if self._turns % 2 else asked[::-1]
 
     async def _alone(self, asked: Asked) -> Run:
-        run = await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.in_its_view)
+        async with self.lanes.one():
+            run = await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.in_its_view)
         return await in_thread(_watched, asked, run)
 
 
@@ -195,7 +204,7 @@ def _heard(asked: Asked, run: Run, parts: int) -> Run:
 
 def _watched(asked: Asked, run: Run) -> Run:
     """Remembers what the old version of the test reaches, if the run watched it. Blocking."""
-    if asked.is_otherwise and is_watched(asked.instruments.plugins):
+    if asked.teaches:
         folder, before = run.folder / PROBES, asked.standing.reached_before or Reached()
         notes = known(read_notes(folder), run.ended.traced or NOTHING) if is_whole(folder) else _UNKNOWN
         asked.standing.reached_before = reduce(or_, notes.values(), before)

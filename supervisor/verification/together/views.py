@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+import anyio
+
 from supervisor.model.batch import Batch
 from supervisor.model.node import file_of
 from supervisor.ports import PutBack
 from supervisor.threads import in_thread
-from supervisor.verification.evidence.contents import reader
-from supervisor.verification.together.composing import Composed, compose, differing
-from supervisor.verification.together.meeting import View
+from supervisor.verification.together.composing import Composed, NoTree, compose
 from supervisor.verification.together.sharing import Unsound
 from supervisor.verification.together.tree import Claimed, Tree
 from supervisor.verification.together.watching import Watched, Watching
+from supervisor.verification.trials.asking import Checkout, Unready
+from supervisor.verification.trials.runs import View
 
 MEETS = "its test and the work of others meet"
 CONFLICTS = "its work conflicts with that of others"
@@ -44,10 +46,10 @@ class Group:
 
 class Dividing:
     def __init__(
-        self, batch: Batch, bare: Path, prepared: Composed, claims: Sequence[Claimed], watching: Watching
+        self, batch: Batch, bare: Path, trial: Checkout, watching: Watching, claims: Sequence[Claimed]
     ) -> None:
-        self._batch, self._bare, self._prepared = batch, bare, prepared
-        self._claims, self._watching = claims, watching
+        self._batch, self._bare, self._trial, self._watching = batch, bare, trial, watching
+        self._claims = claims
         self.groups: list[Group] = []
         self.put_back: dict[int, PutBack] = {}
         self._left = list(claims)
@@ -56,19 +58,32 @@ class Dividing:
         #: by claim, the others whose work it notices, and in which files
         self._noticed: defaultdict[int, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
 
-    async def divide(self, *, can_lay: bool) -> None:
+    async def divide(self, prepared: Composed) -> None:
         """Raises Unsound, NoTree."""
-        await self._view(self._prepared, self._claims)
-        while self._left and can_lay:
-            chosen, left = self._chosen(), len(self._left)
-            try:
-                await self._view(await in_thread(self._composed, chosen), chosen)
-            except Unsound as unsettled:
-                self._are_over(chosen, PutBack(str(unsettled), max(1, len(chosen) // 2)))
-            if len(self._left) == left and len(chosen) == 1:
-                break
+        await self._view(prepared, self._claims)
+        while self._left and self._trial.can_lay:
+            before, known = len(self._left), self._known
+            chosen = self._colored()
+            async with anyio.create_task_group() as views:
+                for claims in chosen:
+                    views.start_soon(self._next_view, claims)
+            # In a tree without what it noticed, a test may reach something else; then more is known than before.
+            alone = [claims[0] for claims in chosen if len(claims) == 1 and claims[0] in self._left]
+            self._are_over(alone, PutBack(MEETS))
+            if len(self._left) == before and self._known == known:
+                self._are_over(self._left, PutBack(MEETS))
         for each in [*self._left]:
             self._are_over([each], self._for_later(each))
+
+    async def _next_view(self, claims: Sequence[Claimed]) -> None:
+        try:
+            await self._view(await in_thread(self._composed, claims), claims)
+        except (Unsound, Unready, NoTree) as unsettled:
+            self._are_over(claims, PutBack(str(unsettled), max(1, len(claims) // 2)))
+
+    @property
+    def _known(self) -> int:
+        return sum(len(paths) for others in self._noticed.values() for paths in others.values()) + len(self._apart)
 
     def _for_later(self, claim: Claimed) -> PutBack:
         meets = frozenset(number for pair in self._apart if claim.number in pair for number in pair - {claim.number})
@@ -80,14 +95,18 @@ class Dividing:
         if why is not None:
             self.put_back |= dict.fromkeys(over, why)
 
-    def _chosen(self) -> list[Claimed]:
-        """As many of those that are left as do not meet; who meets fewest first."""
-        count = {each.number: sum(each.number in pair for pair in self._apart) for each in self._left}
-        chosen: list[Claimed] = []
-        for each in sorted(self._left, key=lambda claim: (count[claim.number], claim.number)):
-            if not any(frozenset((each.number, other.number)) in self._apart for other in chosen):
-                chosen.append(each)
-        return chosen
+    def _colored(self) -> list[list[Claimed]]:
+        """All that are left, in as few views as it takes that none of them meet, by all that is known."""
+        meets = {each.number: sum(each.number in pair for pair in self._apart) for each in self._left}
+        views: list[list[Claimed]] = []
+        for each in sorted(self._left, key=lambda claim: (-meets[claim.number], claim.number)):
+            pairs = ((view, [frozenset((each.number, other.number)) for other in view]) for view in views)
+            fitting = next((view for view, found in pairs if self._apart.isdisjoint(found)), None)
+            if fitting is None:
+                views.append([each])
+            else:
+                fitting.append(each)
+        return views
 
     def _composed(self, chosen: Sequence[Claimed]) -> Composed:
         """The tree of all claims, without what the chosen ones notice. Blocking."""
@@ -104,14 +123,14 @@ class Dividing:
 
     async def _view(self, composed: Composed, claims: Sequence[Claimed]) -> None:
         """Those who can be heard in this tree become a group."""
-        view = await in_thread(self._opened, composed)
-        watched = await self._watching.watch(claims, view.laid)
+        view = await self._trial.view(composed.sha)
+        watched = await self._watching.watch(claims, view)
         tree = await in_thread(self._tree, composed, claims, watched)
         if any(tree.noticed.values()):
-            told = await self._watching.told(watched, view.laid)
+            told = await self._watching.told(watched, view)
             if told is not watched:
                 watched, tree = told, await in_thread(self._tree, composed, claims, told)
-        unread = [each for each in claims if file_of(each.test) in watched.run.report.unread_files]
+        unread = [each for each in claims if file_of(each.test) in watched.unread_files]
         self._are_over(unread, PutBack(UNREAD))
         missing = tree.missing()
         self._note(tree.noticed, missing, claims)
@@ -134,14 +153,6 @@ class Dividing:
             lacks = missing.get(one.number, frozenset()) | missing.get(other.number, frozenset())
             if lacks & one.paths & other.paths:
                 self._apart.add(frozenset((one.number, other.number)))
-
-    def _opened(self, composed: Composed) -> View:
-        """Blocking."""
-        now = reader(self._bare, composed.sha)
-        if composed is self._prepared:
-            return View(now, now)
-        paths = differing(self._bare, self._prepared.sha, composed.sha)
-        return View(now, reader(self._bare, self._prepared.sha), {path: now(path) for path in paths})
 
     def _tree(self, composed: Composed, claims: Sequence[Claimed], watched: Watched) -> Tree:
         base, notes = self._batch.base, watched.notes

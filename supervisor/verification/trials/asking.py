@@ -14,7 +14,7 @@ from supervisor.publication.rules.outcome import clean
 from supervisor.verification.rules.places import Allowed
 from supervisor.verification.trials.preparing import Base
 from supervisor.verification.trials.running import Ended
-from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run, View
 from supervisor.verification.walls.sandbox import ended_for, missed
 
 SETUP_SECONDS = 900.0
@@ -43,6 +43,11 @@ class Place(Protocol):
     @property
     def log(self) -> str: ...
 
+    @property
+    def note(self) -> str:
+        """What a person has to know about its runs."""
+        ...
+
     async def head_of(self, path: str) -> bytes:
         """The first bytes of a file in the prepared checkout; empty if there is no such file."""
         ...
@@ -53,13 +58,35 @@ class Place(Protocol):
         """`count` plain runs, each in a fresh copy."""
         ...
 
+    @property
+    def width(self) -> int:
+        """How many experiments are asked for at a time."""
+        ...
+
+    async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
+        """One run with each of these instruments."""
+        ...
+
+
+class Checkout(Place, Protocol):
+    """A trial."""
+
+    @property
+    def can_lay(self) -> bool:
+        """Whether it can have other views than what is prepared, and show them to several runs at a time."""
+        ...
+
+    async def view(self, sha: str) -> View:
+        """The state of another commit. Raises Unready."""
+        ...
+
 
 class AnyTrials(Protocol):
     """Makes trials, on this machine or elsewhere."""
 
     def trial(
         self, batch: Batch, sha: str, name: str, *, replaced: Mapping[str, bytes | None] | None = None
-    ) -> AbstractAsyncContextManager[Place]:
+    ) -> AbstractAsyncContextManager[Checkout]:
         """`replaced`: paths with the content that replaces the commit's; None: no file. Raises Unready, GitFailed."""
         ...
 

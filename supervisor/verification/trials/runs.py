@@ -1,12 +1,12 @@
 """One run of some tests: whether they passed, and if not, why, in a sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.model.node import cases_of
 from supervisor.publication.rules.outcome import clean
-from supervisor.verification.evidence.laying import Contents, put
+from supervisor.verification.evidence.laying import Content, Contents, put
 from supervisor.verification.evidence.lies import Telling, tell
 from supervisor.verification.evidence.switching import Switch
 from supervisor.verification.trials.reports import Case, Report, Session
@@ -14,6 +14,21 @@ from supervisor.verification.trials.running import Ended
 
 #: exit codes of `timeout` for a program that it ended; any program that is killed has the second one, too
 _TIMED_OUT, _KILLED = 124, 137
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A state of a trial's checkout: that of another commit than the one that is prepared."""
+
+    sha: str
+    #: reads a file of it
+    now: Callable[[str], Content | None]
+    #: reads a file of the checkout as it is prepared
+    prepared: Callable[[str], Content | None]
+    #: the files in which they differ, as they are in this view
+    laid: Contents = field(default_factory=dict)
+    #: files of git's own
+    history: Contents = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +41,8 @@ class Instruments:
     env: Mapping[str, str] = field(default_factory=dict)
     #: more arguments for pytest
     args: tuple[str, ...] = ()
-    #: contents in the fresh checkout that replace the commit's, so that the work of other claims is not there
-    view: Contents = field(default_factory=dict)
+    #: the state of the checkout, if it is not what is prepared
+    view: View | None = None
     #: contents that replace those for an experiment
     files: Contents = field(default_factory=dict)
     #: files with another content for each test
@@ -55,7 +70,7 @@ class Instruments:
     @property
     def lays(self) -> bool:
         """Whether its checkout differs from the one that is prepared."""
-        return bool(self.view) or self.changes_files
+        return self.view is not None or self.changes_files
 
     @property
     def contents(self) -> Contents | None:
@@ -71,11 +86,11 @@ class Instruments:
     def laid(self, notes: Path) -> Contents:
         """The contents in the checkout that replace the commit's. `notes`: the folder for notes."""
         switched = {path: each.content(path, notes) for path, each in self.switched.items()}
-        return {**self.view, **self.files, **switched}
+        return {**(self.view.laid if self.view else {}), **self.files, **switched}
 
     def lay(self, checkout: Path, notes: Path) -> None:
         """Blocking."""
-        put(checkout, self.laid(notes))
+        put(checkout, {**self.laid(notes), **(self.view.history if self.view else {})})
         if self.liar is not None:
             tell(checkout, self.liar)
 

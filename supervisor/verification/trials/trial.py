@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -46,10 +46,11 @@ from supervisor.verification.trials.preparing import Base
 from supervisor.verification.trials.receiving import Receiver
 from supervisor.verification.trials.reports import read
 from supervisor.verification.trials.running import walls_lack
-from supervisor.verification.trials.runs import PLAIN, Instruments, Run
+from supervisor.verification.trials.runs import PLAIN, Instruments, Run, View
 from supervisor.verification.trials.staging import Stage, run_in, temporary_folder
 from supervisor.verification.trials.straying import stray_import
 from supervisor.verification.trials.tidying import head_of, remove_bytecode, stamp_of
+from supervisor.verification.trials.viewing import prepared, view_of
 from supervisor.verification.walls.sandbox import Sandbox, ended_for, mend, missed
 from supervisor.verification.walls.walls import give
 
@@ -61,6 +62,9 @@ class Trial:
     #: what is below `home` exists only while a run is under way
     places: Places
     sandbox: Sandbox
+    bare: Path
+    #: what is prepared
+    prepared_view: View
     #: the stamp of what was prepared, taken then
     stamp: str = ""
     #: how long its setup took; 0: there was none
@@ -103,6 +107,11 @@ class Trial:
 
     async def run_again(self, node: str, count: int, times: float) -> list[Run]:
         return [await self.run(node, times=times) for _ in range(count)]
+
+    width = 1
+
+    async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
+        return [await self.run(*nodes, times=times, instruments=each) for each in instruments]
 
     @asynccontextmanager
     async def stage(
@@ -152,6 +161,15 @@ class Trial:
         if done.code != 0:
             raise Unready(setup_failed(profile, done))
 
+    @property
+    def can_lay(self) -> bool:
+        """What a setup has made may depend on any file, unless it is known on which."""
+        return not self.batch.profile.setup or not self.setup_seconds
+
+    async def view(self, sha: str) -> View:
+        checkout = self.places.checkout_in(self.prepared)
+        return await in_thread(view_of, self.batch, self.bare, self.prepared_view, sha, checkout)
+
     async def head_of(self, path: str) -> bytes:
         return await in_thread(head_of, self.places.checkout_in(self.prepared) / path)
 
@@ -162,7 +180,11 @@ class Trial:
 
     @property
     def log(self) -> str:
-        return log_of(self.runs, self.sandbox.note)
+        return log_of(self.runs, self.note)
+
+    @property
+    def note(self) -> str:
+        return self.sandbox.note
 
 
 class Trials:
@@ -187,8 +209,9 @@ class Trials:
         alike = await in_thread(surroundings, batch) if sandbox.is_on else ""
         site = free_site(self._state_dir, alike)
         folder = self._folder / site.folder
-        trial = Trial(batch, folder, Places.at(folder, site), sandbox)
         try:
+            before = await in_thread(prepared, bare, sha)
+            trial = Trial(batch, folder, Places.at(folder, site), sandbox, bare, before)
             base = await in_thread(Base, bare, batch.base, sha)
             await self._store.checkout(Path(batch.repo), sha, trial.places.checkout)
             await in_thread(_furnish, trial, base, replaced or {})
