@@ -4,7 +4,7 @@
 
 A tenth of the claims is false, flaky, masked by a neighbour, or breaks another test. `--one-by-one` takes so many of
 them, spread evenly, and extrapolates; 0 takes all. Each of these must get the same verdict both times, but for a
-flaky one. `--curve` goes from 25 to so many claims and prints the exponent.
+flaky one. `--curve` goes from 100 to so many claims and prints the exponent.
 """
 
 import argparse
@@ -145,7 +145,7 @@ def main() -> int:
         print(f"  {len(found)} seeds, {len(found) * said.claims} claims: {count} wrong verdicts")
     if said.curve:
         cost = found[0][0]
-        small, _, _ = asyncio.run(measured(25, said.files, said.seeds[0], None))
+        small, _, _ = asyncio.run(measured(100, said.files, said.seeds[0], None))
         exponent = math.log(cost.seconds / small.seconds) / math.log(cost.claims / small.claims)
         print(f"  from {small.claims} to {cost.claims} claims, the time grows with the power {exponent:.2f}")
     return bool(count)
