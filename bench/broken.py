@@ -158,8 +158,8 @@ def told(source: Source, file: Path) -> Known:
 
 
 def improved(text: str, test: str) -> str | None:
-    """With one more assertion in that test: beside one that compares with a constant, or on what a call returns."""
-    return _compared(text, test) or _called(text, test)
+    """With one more assertion in that test: beside one that compares, or on what a call returns."""
+    return _compared(text, test) or _called(text, test) or _equal(text, test)
 
 
 def _called(text: str, test: str) -> str | None:
@@ -170,6 +170,16 @@ def _called(text: str, test: str) -> str | None:
             and isinstance(each.targets[0], ast.Name)
         ):
             return _with_more(text, each, f"assert {each.targets[0].id} is not None")
+    return None
+
+
+def _equal(text: str, test: str) -> str | None:
+    """As unittest compares."""
+    for each in _statements(text, test):
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+            call = each.value
+            if ast.unparse(call.func) == "self.assertEqual" and len(call.args) == 2:
+                return _with_more(text, each, f"self.assertIsNotNone({ast.unparse(call.args[0])})")
     return None
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
-from supervisor.model.outcome import SUCCESSES
+from supervisor.model.outcome import SUCCESSES, Outcome
 from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
 from supervisor.model.state import State
@@ -44,11 +44,13 @@ def wanted(state: State, key: AttemptKey, most: int | None = None) -> State:
 
 
 def _may_share(batch: Batch, job: Job) -> bool:
-    """Whether there is work to run."""
+    """Whether there is work to run, or the file of a test that needed none."""
     if job.is_on_trial:
         return True
-    is_success = job.brought.claim in SUCCESSES
-    return batch.role == "tester" and batch.profile.verify_runs > 0 and is_success and bool(job.brought.head)
+    brought, profile = job.brought, batch.profile
+    runs_file = brought.claim == Outcome.CLEAN and profile.survey != "none"
+    has_runs = brought.claim in SUCCESSES and (bool(brought.head) or runs_file)
+    return batch.role == "tester" and profile.verify_runs > 0 and has_runs
 
 
 def put_back(state: State, key: AttemptKey, most: int, meets: Collection[int]) -> State:

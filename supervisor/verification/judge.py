@@ -8,7 +8,8 @@
               the test failed in its file or while watched, and fails in one of as many runs more ─► flaky
               otherwise ─► verified, with the evidence, the doubts, and the kinds that the diffs show
     borrowed  the test runs as often, with the work of a sibling: it passes each time ─► verified (`borrowing`)
-    clean     its file runs once at the base, for all jobs of the file; a test that fails there gets a run of its own
+    clean     its file runs once at the base, for all jobs of the file, and with the files of other claims that are
+              verified now; a test that fails there gets a run of its own
 
 If the survey has already run a file at the base, that run is used (`surveying`, `baselines`).
 
@@ -80,6 +81,16 @@ class ProvingJudge:
     ) -> Mapping[int, Verdict | PutBack]:
         if jobs[0].is_on_trial:  # they borrow the same work
             return await self._borrowed_together(batch, jobs)
+        verdicts = dict[int, Verdict | PutBack]()
+        if clean := [job for job in jobs if not job.brought.head]:
+            await self._baselines.run_together(batch, [job.test for job in jobs])
+            for job in clean:
+                verdicts[job.number] = await self.verify(batch, job)
+                sitting.tell(job.number, verdicts[job.number])
+            jobs = [job for job in jobs if job not in clean]
+        return {**verdicts, **await self._works(batch, jobs, sitting)}
+
+    async def _works(self, batch: Batch, jobs: Sequence[Job], sitting: Sitting) -> Mapping[int, Verdict | PutBack]:
         bare = self._store.bare(Path(batch.repo))
         claims, verdicts = [], dict[int, Verdict | PutBack]()
         works = [await in_thread(read_work, bare, batch.base, job.brought.head, job.number, job.test) for job in jobs]

@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from supervisor.verification.evidence.drastic import Code
 from supervisor.verification.evidence.facts import refusals
-from supervisor.verification.evidence.faults import Code, faults
+from supervisor.verification.evidence.faults import faults
 from supervisor.verification.evidence.laying import Content, put
 from supervisor.verification.evidence.lies import LIES, Telling, tell
 from supervisor.verification.evidence.seen import Sign, ranges, read_seen

@@ -60,4 +60,4 @@ def test_no_run_is_too_short_to_be_worth_its_start() -> None:
     [(32, 1, 1.0, 32), (32, 4, 1.0, 8), (32, 4, LEAST_SECONDS / 20, 20), (3, 4, 10.0, 1), (32, 4, 0.0, 32)],
 )
 def test_so_many_tests_go_into_a_run(tests: int, width: int, each: float, most: int) -> None:
-    assert Pace(10.0, each).most_tests(tests, width) == most
+    assert Pace(10.0, each=each).most_tests(tests, width) == most

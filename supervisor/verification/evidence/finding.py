@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from supervisor.verification.evidence import faults
+from supervisor.verification.evidence.drastic import Code
 from supervisor.verification.evidence.inquiry import Unanswered
 from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.evidence.seen import Seen
@@ -25,7 +26,7 @@ async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str =
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(
-        faults.Code(
+        Code(
             path,
             content.data.decode(errors="surrogateescape"),
             seen.lines.get(path, frozenset()),

@@ -7,6 +7,7 @@ A run that was cut short, by the clock or by a machine short of resources, is an
 the change is not. Otherwise the question is `Unanswered`, which is a doubt.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -176,6 +177,11 @@ class Inquiry:
     @property
     def is_spent(self) -> bool:
         return self.spent >= self.allowance
+
+    @property
+    def affords(self) -> int:
+        """How many more runs of its test should fit into the allowance."""
+        return math.ceil((self.allowance - self.spent) / max(self.seconds, 0.001))
 
     # --- experiments
 

@@ -81,10 +81,10 @@ async def ask(inquiry: Inquiry) -> Shown:
 
 
 def _affordable(inquiry: Inquiry, left: Sequence[Trouble], count: int) -> Sequence[Trouble]:
-    """The next ones, as many as can run at a time; `count` were tried."""
+    """The next ones, as many as are asked for at a time and should fit into the allowance; `count` were tried."""
     some = left[: inquiry.trial.width]
     if not inquiry.is_spent:
-        return some
+        return some[: inquiry.affords]
     small = ENOUGH if "strength" in inquiry.doubted else 0
     must = [count + place < (MOST_DRASTIC if each.is_drastic else small) for place, each in enumerate(some)]
     return some[: [*must, False].index(False)]

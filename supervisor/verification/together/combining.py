@@ -51,12 +51,9 @@ class Together:
 
     def _meet(self, asked: Asked) -> set[str] | None:
         """The files that have to be switches; None: it can't share this run."""
-        found = set(self._switched)
-        for other in self.asked:
-            if (met := self._meetings.between(other, asked)) is None:
-                return None
-            found |= met
-        return found
+        if not all(other.can_share(asked) for other in self.asked):
+            return None
+        return set(self._switched).union(*(self._meetings.between(other, asked) for other in self.asked))
 
     def _ancestor(self, asked: Asked) -> Callable[[str], Content | None]:
         """Reads the file upon which changes of it are merged."""

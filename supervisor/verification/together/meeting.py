@@ -8,7 +8,7 @@ from supervisor.verification.evidence.inquiry import is_watched
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.rules.places import is_test_path
 from supervisor.verification.together.reaching import Reached, notices
-from supervisor.verification.together.touching import Touch, touch
+from supervisor.verification.together.touching import Compared, Touch, compared
 from supervisor.verification.trials.runs import Instruments, Run, View
 
 
@@ -113,12 +113,10 @@ class Meetings:
     """Through which files experiments can notice each other."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[View, str, Content | None], Touch] = {}
+        self._known: dict[tuple[View, str, Content | None], Compared] = {}
 
-    def between(self, one: Asked, other: Asked) -> set[str] | None:
-        """The files through which either test can notice the other's experiment; None: they can't share a run."""
-        if not one.can_share(other):
-            return None
+    def between(self, one: Asked, other: Asked) -> set[str]:
+        """The files through which either test can notice the other's experiment."""
         found = set()
         for path in one.contents.keys() | other.contents.keys():
             mine, its = content_at(one, path), content_at(other, path)
@@ -127,17 +125,22 @@ class Meetings:
         return found
 
     def _is_noticed(self, asked: Asked, path: str, content: Content | None) -> bool:
-        """Whether a test notices this content in place of what its view has."""
-        return asked.may_notice(path) and asked.notices(path, self._touch(asked.standing.view, path, content))
+        """Whether a test notices this content beside its own: what is alike in both, it finds anyway."""
+        if not asked.may_notice(path):
+            return False
+        own = self._compared(asked, path, content_at(asked, path)).hunks
+        return asked.notices(path, self._compared(asked, path, content).touch(without=own))
 
     def is_for_programs(self, asked: Asked, path: str, usual: Content) -> bool:
         """Whether pytest itself executes nothing of what differs from the usual content."""
-        view, contents = asked.standing.view, (usual, content_at(asked, path))
-        return not any(asked.executes(path, self._touch(view, path, each)) for each in contents)
+        contents = (usual, content_at(asked, path))
+        return not any(asked.executes(path, self._compared(asked, path, each).touch()) for each in contents)
 
-    def _touch(self, view: View, path: str, content: Content | None) -> Touch:
+    def _compared(self, asked: Asked, path: str, content: Content | None) -> Compared:
+        """With what its view has."""
+        view = asked.standing.view
         if (key := (view, path, content)) not in self._known:
-            self._known[key] = touch(path, content, view.now(path))
+            self._known[key] = compared(path, content, view.now(path))
         return self._known[key]
 
 

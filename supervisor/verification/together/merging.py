@@ -1,20 +1,9 @@
-"""Merges two changes of one file that change different lines of it."""
+"""Merges two changes of one file that change different lines of it, or the same lines alike."""
 
-from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import NamedTuple
 
 from supervisor.verification.evidence.laying import Content
-
-#: larger files are not merged
-MOST_LINES = 20_000
-
-
-class _Hunk(NamedTuple):
-    start: int
-    end: int
-    lines: list[bytes]
+from supervisor.verification.together.hunks import hunks, lines_of
 
 
 def merged(now: Content | None, one: Content | None, other: Content | None) -> Content | None:
@@ -23,20 +12,11 @@ def merged(now: Content | None, one: Content | None, other: Content | None) -> C
         return one
     if now is None or one is None or other is None or not now.kind == one.kind == other.kind:
         raise ValueError("a file that is made, deleted or of another kind")
-    lines = now.data.splitlines(keepends=True)
-    if len(lines) > MOST_LINES:
-        raise ValueError("too many lines")
-    mine, its = _hunks(lines, one), _hunks(lines, other)
-    hunks = sorted(mine + [each for each in its if each not in mine])
-    for first, second in pairwise(hunks):
+    lines = lines_of(now.data)
+    found = sorted({*hunks(now.data, one.data), *hunks(now.data, other.data)})
+    for first, second in pairwise(found):
         if second.start <= first.end:
             raise ValueError("they touch the same lines")
-    for hunk in reversed(hunks):
+    for hunk in reversed(found):
         lines[hunk.start : hunk.end] = hunk.lines
     return Content(b"".join(lines), now.kind)
-
-
-def _hunks(lines: Sequence[bytes], changed: Content) -> list[_Hunk]:
-    new = changed.data.splitlines(keepends=True)
-    found = SequenceMatcher(None, lines, new, autojunk=False).get_opcodes()
-    return [_Hunk(start, end, new[a:b]) for tag, start, end, a, b in found if tag != "equal"]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import anyio
 
+from supervisor.model.node import cases_of
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
@@ -27,10 +28,13 @@ from supervisor.verification.together.parts import own, unsound
 from supervisor.verification.together.reaching import ALL, Reached, known, read_notes
 from supervisor.verification.tracing.traced import NOTHING
 from supervisor.verification.trials.asking import PROBES, Checkout, log_of
+from supervisor.verification.trials.reports import UNENDED
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run
 
 #: a shorter run saves more by more tests than by other runs beside it
 LEAST_SECONDS = 2.0
+#: A hearing asks for so many experiments at a time: the more are known, the better they can be packed.
+MOST_AT_ONCE = 16
 _UNKNOWN = {ALL: Reached(is_opaque=True)}
 
 
@@ -70,7 +74,7 @@ class Share:
 
     @property
     def width(self) -> int:
-        return self.rounds.lanes.width
+        return MOST_AT_ONCE
 
     async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
         [run] = await self.run_each(nodes, times, [instruments])
@@ -101,8 +105,16 @@ class Pace:
 
     #: the time limit of a common run, as a multiple of a test's
     most_times: float
+    #: the part of each limit that does not depend on how long the test takes
+    spare_times: float = 0.0
     #: the seconds of one test
     each: float = 0.0
+
+    def times(self, asked: Sequence[Asked]) -> float:
+        """The limit of their run, to which what is to spare is added once."""
+        longest = max(each.times for each in asked)
+        together = self.spare_times + sum(max(0, each.times - self.spare_times) for each in asked)
+        return max(longest, min(self.most_times, together))
 
     def most_tests(self, tests: int, width: int) -> int:
         """How many tests go into one run, so that so many runs can be under way and no run is too short."""
@@ -164,37 +176,51 @@ class Rounds:
             for each in together.asked:
                 each.answer.is_error(error)
             return
-        for each, answer in zip(together.asked, answers, strict=False):
+        for each, answer in answers.items():
             each.answer.is_value(answer)
-        left += together.asked[len(answers) :]
+        left += [each for each in together.asked if each not in answers]
 
-    async def _run(self, together: Together) -> list[tuple[Run, bool]]:
-        """The answer to each experiment; none if they have to be packed into runs anew."""
+    async def _run(self, together: Together) -> dict[Asked, tuple[Run, bool]]:
+        """The answers to experiments; the others have to be packed into runs anew."""
         asked = together.asked
         nodes = list(dict.fromkeys(node for each in self._ordered(asked) for node in each.nodes))
-        times = sum(each.times for each in asked)
-        times = min(times, max(self.pace.most_times, *(each.times for each in asked))) if len(asked) > 1 else times
+        times = self.pace.times(asked) if len(asked) > 1 else asked[0].times
         async with self.lanes.one():
             run = await self.trial.run(*nodes, times=times, instruments=together.instruments)
         if len(asked) == 1:
-            return [(await in_thread(_watched, asked[0], run), False)]
+            return {asked[0]: (await in_thread(_watched, asked[0], run), False)}
         if met := await in_thread(untold, run.folder / PROBES):
             # Notes that name none of the switches are not trusted: then each switch counts as noted.
             self._untold |= (met & together.switched) or together.switched
-            return []
+            return {}
         if why := unsound(run, nodes) or (run.report.uncollected and run.why_not):
             if together.instruments.are_none:
                 raise Unsound(why, len(asked))
-            return [(await self._alone(each), False) for each in asked]
-        return [(await in_thread(_heard, each, run, len(asked)), each is not asked[0]) for each in asked]
+            return await self._alone(_spoilers(asked, nodes, run))
+        return {each: (await in_thread(_heard, each, run, len(asked)), each is not asked[0]) for each in asked}
 
     def _ordered(self, asked: Sequence[Asked]) -> Sequence[Asked]:
         return asked if self._turns % 2 else asked[::-1]
 
-    async def _alone(self, asked: Asked) -> Run:
-        async with self.lanes.one():
-            run = await self.trial.run(*asked.nodes, times=asked.times, instruments=asked.in_its_view)
-        return await in_thread(_watched, asked, run)
+    async def _alone(self, asked: Iterable[Asked]) -> dict[Asked, tuple[Run, bool]]:
+        answers: dict[Asked, tuple[Run, bool]] = {}
+
+        async def run(each: Asked) -> None:
+            async with self.lanes.one():
+                ran = await self.trial.run(*each.nodes, times=each.times, instruments=each.in_its_view)
+            answers[each] = await in_thread(_watched, each, ran), False
+
+        async with anyio.create_task_group() as runs:
+            for each in asked:
+                runs.start_soon(run, each)
+        return answers
+
+
+def _spoilers(asked: Sequence[Asked], nodes: Iterable[str], run: Run) -> Sequence[Asked]:
+    """Those to run alone: the one whose test did not end in time, or all of them if it is not known which one."""
+    unended = (node for node in nodes if any(each.message == UNENDED for each in cases_of(run.cases, node).values()))
+    stuck = next(unended, None) if run.is_late else None
+    return [each for each in asked if stuck in each.nodes] or asked
 
 
 def _heard(asked: Asked, run: Run, parts: int) -> Run:

@@ -5,12 +5,13 @@ itself: its callers reach its body. A definition whose head was changed touches 
 """
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
 from supervisor.verification.evidence.laying import Content
+from supervisor.verification.together.hunks import Hunk, hunks
 
 #: larger files are touched as a whole
 MOST_LINES = 20_000
@@ -32,18 +33,45 @@ class Touch:
 
 def touch(path: str, other: Content | None, now: Content | None) -> Touch:
     """What differs between the file as it is now and another version of it."""
+    return compared(path, other, now).touch()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A file as it is now, and another version of it."""
+
+    #: the lines that differ; none are known if it is touched as a whole
+    hunks: frozenset[Hunk] = frozenset()
+    #: where a change can be noticed; None: it is known anyway
+    code: "_Code | None" = None
+    #: the functions of the other version
+    functions: Set[str] = frozenset()
+    known: Touch = Touch()
+
+    def touch(self, without: Set[Hunk] = frozenset()) -> Touch:
+        """What differs, without these lines."""
+        if self.code is None:
+            return self.known
+        lines = {line for each in self.hunks - without for line in each.touched}
+        return Touch(self.code.noticed(lines, self.functions)) if lines else Touch()
+
+
+def compared(path: str, other: Content | None, now: Content | None) -> Compared:
     if now is None:
-        return Touch(is_gone=other is not None)
+        return Compared(known=Touch(is_gone=other is not None))
     if not path.endswith(".py") or now.kind != "file" or (other is not None and other.kind != "file"):
-        return Touch(whole=True)
+        return _WHOLE
+    old = other.data if other is not None else b""
+    if max(now.data.count(b"\n"), old.count(b"\n")) > MOST_LINES:
+        return _WHOLE
     try:
-        text, old = now.data.decode(), other.data.decode() if other is not None else ""
-        after, before = _parsed(text), _parsed(old)
+        code, functions = _code(now.data.decode()), frozenset(_functions(ast.parse(old.decode())))
     except (ValueError, RecursionError, SyntaxError, MemoryError):
-        return Touch(whole=True)
-    if max(text.count("\n"), old.count("\n")) > MOST_LINES:
-        return Touch(whole=True)
-    return Touch(_noticed(_differing(old, text), after, set(_functions(before))) & _said(text, after))
+        return _WHOLE
+    return Compared(frozenset(hunks(now.data, old)), code, functions)
+
+
+_WHOLE = Compared(known=Touch(whole=True))
 
 
 def moved(touched: Touch, then: Content | None, now: Content | None) -> Touch:
@@ -63,45 +91,43 @@ def moved(touched: Touch, then: Content | None, now: Content | None) -> Touch:
     return Touch(frozenset(lines))
 
 
-#: the same file is compared with many versions of it
-_parsed = lru_cache(maxsize=128)(ast.parse)
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """Where a change of a file can be noticed."""
+
+    #: by name: the lines of a function's head, those of its body, and whether its definition does nothing more
+    functions: Mapping[str, tuple[frozenset[int], range, bool]]
+    #: lines that do something when they are executed
+    said: frozenset[int]
+
+    def noticed(self, lines: set[int], known: Set[str]) -> frozenset[int]:
+        """`known`: the functions that the other version has, too."""
+        noticed = set(lines)
+        for name, (head, body, is_plain) in self.functions.items():
+            if head.isdisjoint(lines):
+                continue
+            if name in known:
+                noticed.update(body)
+            if is_plain:
+                noticed -= head
+        return self.said & noticed
 
 
-def _differing(old: str, text: str) -> set[int]:
-    before, after = old.splitlines(), text.splitlines()
-    # Most changes are small: what is alike at both ends takes no search.
-    head = _alike(before, after)
-    tail = _alike(before[head:][::-1], after[head:][::-1])
-    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
-    lines: set[int] = set()
-    for tag, _, _, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "delete":
-            lines |= {head + start, head + start + 1}
-        elif tag != "equal":
-            lines.update(range(head + start + 1, head + end + 1))
-    return lines
+@lru_cache(maxsize=64)
+def _code(text: str) -> _Code:
+    """The same file is compared with many versions of it."""
+    tree = ast.parse(text)
+    functions = {
+        name: (_head(each), range(each.body[0].lineno, (each.end_lineno or 0) + 1), _is_plain(each))
+        for name, each in _functions(tree).items()
+    }
+    return _Code(functions, frozenset(_said(text, tree)) - frozenset(_imports(tree)))
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    return next(
-        (count for count, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-
-
-def _noticed(lines: set[int], tree: ast.Module, known: set[str]) -> frozenset[int]:
-    noticed = set(lines)
-    for name, function in _functions(tree).items():
-        head = _head(function)
-        if not head & lines:
-            continue
-        if name in known:
-            noticed.update(range(function.body[0].lineno, (function.end_lineno or 0) + 1))
-        if _is_plain(function):
-            noticed -= head
+def _imports(tree: ast.Module) -> Iterator[int]:
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            noticed -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return frozenset(noticed)
+            yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _functions(tree: ast.Module) -> Mapping[str, Function]:
@@ -115,10 +141,10 @@ def _functions(tree: ast.Module) -> Mapping[str, Function]:
     return found
 
 
-def _head(function: Function) -> set[int]:
+def _head(function: Function) -> frozenset[int]:
     parts = [each for each in (function.returns, *ast.walk(function.args)) if each is not None]
     ends = [getattr(each, "end_lineno", None) or function.lineno for each in parts]
-    return set(range(function.lineno, max([function.lineno, *ends]) + 1))
+    return frozenset(range(function.lineno, max([function.lineno, *ends]) + 1))
 
 
 def _is_plain(function: Function) -> bool:
