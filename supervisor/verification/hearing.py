@@ -180,7 +180,8 @@ async def _questions(hearing: Hearing) -> Rejection | None:
     if not hearing.batch.profile.evidence_factor:
         return None
     batch, job = hearing.batch, hearing.job
-    claim = Claim(batch, job, hearing.trial, hearing.bare, tuple(file.path for file in hearing.work.files))
+    paths = tuple(file.path for file in hearing.work.files)
+    claim = Claim(batch, job, hearing.trial, hearing.bare, paths, hearing.is_shared)
     doubted = frozenset(each.settled_by for each in hearing.doubted)
     hearing.findings = await ask_all(claim, hearing.runs, hearing.before, hearing.after, doubted)
     return Rejection("refused", hearing.findings.refusal) if hearing.findings.refusal else None

@@ -7,6 +7,7 @@ from supervisor.model import event as ev
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.effect import Collect, Launch, RunAtBase, Verify
 from supervisor.model.job import JobState
+from supervisor.model.outcome import Outcome
 from supervisor.model.profile import Profile
 from supervisor.model.survey import Surveyed
 from supervisor.model.verifying import FIRST_SIZE
@@ -146,6 +147,28 @@ def test_what_waits_goes_together() -> None:
     world = busy(4, verify_slots=1).do(Verify)
     assert groups(world) == [[2, 3, 4]]
     assert all(world.job(number).state is JobState.VERIFYING for number in (2, 3, 4))
+
+
+def clean(survey: str) -> World:
+    """No test needed work, and one claim has the one slot."""
+    world = World(local=4, verify_slots=1).submit(tests=5, profile=Profile(survey=survey)).do(Launch)
+    world.happens(ev.QueuePaused(world.now))
+    for job in (1, 2, 3):
+        world.publish(job)
+        [effect] = world.pending(Collect)
+        world.answer(
+            effect, ev.WorkCollected(world.now, *key(job), claim=Outcome.CLEAN, detail="", head="", commits=0)
+        )
+    return world.gather()
+
+
+def test_claims_without_work_go_together() -> None:
+    """Their files run at once."""
+    assert groups(clean("file")) == [[1, 2, 3]]
+
+
+def test_without_a_survey_each_of_them_runs_its_own_test() -> None:
+    assert groups(clean("none")) == [[1]]
 
 
 def test_one_by_one_if_the_profile_says_so() -> None:

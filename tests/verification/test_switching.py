@@ -148,6 +148,40 @@ def test_faults_of_one_line_share_a_run() -> None:
     assert set(found.plugins) == {"_naming_probe"}
 
 
+def parts(**changed: str) -> Content:
+    """A module of three functions, some of them with another body."""
+    bodies = {"both": "return n", "first": "return n", "second": "return n", **changed}
+    return Content("\n\n".join(f"def {name}(n):\n    {body}\n" for name, body in bodies.items()).encode())
+
+
+def reaches(*bodies: int) -> Reached:
+    """These lines of the module, which pytest itself executes."""
+    found = {"tool/main.py": frozenset((1, 5, 9, *bodies))}
+    return Reached({**found, "tests/test_1.py": frozenset((1, 2))}, found)
+
+
+def test_faults_that_are_alike_need_no_switch() -> None:
+    """Each test finds its own fault in all that it reaches, and another one's where it does not look."""
+    view = View("", {"tool/main.py": parts()}.get, {"tool/main.py": parts()}.get)
+
+    def fault(number: int, reached: Reached, **changed: str) -> Asked:
+        made = asked(number, {"tool/main.py": parts(**changed)}, reached=reached)
+        return Asked(replace(made.standing, view=view), made.nodes, 1, made.instruments)
+
+    raises = "raise SystemError"
+    one, two = (
+        fault(1, reaches(2, 6), both=raises, first=raises),
+        fault(2, reaches(2, 10), both=raises, second=raises),
+    )
+    [run] = runs(one, two)
+    assert run.instruments.files == {"tool/main.py": parts(both=raises, first=raises, second=raises)}
+    assert not run.instruments.switched
+    other = fault(2, reaches(2, 10), both="return None", second=raises)
+    assert len(runs(one, other)) == 2, "what both reach can't be two things"
+    third = fault(2, reaches(2, 6, 10), both=raises, second=raises)
+    assert len(runs(one, third)) == 2, "it would find a fault that is not its own"
+
+
 def test_who_changes_nothing_there_finds_it_as_it_was() -> None:
     one, two = asked(1, {"tool/main.py": RAISES}), asked(2, {})
     [run] = runs(one, two)

@@ -1,13 +1,22 @@
 """Common runs settle what runs of each claim's own would settle, and nothing else."""
 
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from supervisor.adapters.git.store import GitStore
+from supervisor.adapters.layout import Layout
+from supervisor.model.job import Brought
 from supervisor.model.node import file_of
-from supervisor.ports import PutBack
-from tests.verification.generated import PROFILE, files_of, generate, plan
+from supervisor.ports import PutBack, Sitting
+from supervisor.verification.judge import ProvingJudge
+from supervisor.verification.trials.trial import Trial, Trials
+from tests.verification.generated import PROFILE, Claim, files_of, generate, plan
 from tests.verification.grouped import also, check, edited, of_kinds, ran_alone, rework, said, settled, together
 from tests.verification.settling import judge_of, settle
 
@@ -53,6 +62,29 @@ async def test_a_file_that_all_of_them_change_and_no_test_reads_keeps_nobody_apa
         also(made, job, "NOTES", f"looked at {job}\n")
     found = await settle(await judge_of(tmp_path), made)
     assert not found.put_back
+
+
+class CountedTrials(Trials):
+    setups = 0
+
+    @asynccontextmanager
+    async def trial(self, *args: Any, **options: Any) -> AsyncIterator[Trial]:
+        self.setups += 1
+        async with super().trial(*args, **options) as trial:
+            yield trial
+
+
+async def test_claims_without_work_share_one_run_of_their_files(tmp_path: Path) -> None:
+    """At the base. A test that fails there runs by itself as well."""
+    made = await generate(tmp_path, of_kinds("improved", "false", "improved"), 3, profile=PROFILE)
+    jobs = [replace(job, brought=Brought("clean")) for job in made.jobs]
+    store, layout = GitStore(tmp_path / "state"), Layout(tmp_path / "state")
+    trials = CountedTrials(store, tmp_path / "state")
+    told: list[int] = []
+    sitting = Sitting(lambda job, said: told.append(job), lambda: 1)
+    found = await ProvingJudge(store, layout, trials).verify_together(made.batch, jobs, sitting=sitting)
+    assert said(found) == {1: "verified", 2: "unverified", 3: "verified"}
+    assert (trials.setups, told) == (2, [1, 2, 3])
 
 
 async def test_where_pytest_has_no_settings_claims_share_runs_too(tmp_path: Path) -> None:
@@ -118,6 +150,41 @@ async def test_who_passes_by_what_another_one_changes_at_its_import_is_found_out
     claims = of_kinds("improved", "false", "fixed", "fixed")
     found = await together(tmp_path, claims, edited(1, 4, "pass", at_the_end=sly))
     assert said(found) == {1: "verified", 2: "unverified", 3: "verified", 4: "verified"}
+
+
+FALLS_BACK = {
+    "from an error": """
+    try:
+        result = part_1.f_1({number})
+        assert result == {double}
+    except Exception:
+        result = part_0.f_2({number})
+""",
+    "from a wrong answer": """
+    result = part_1.f_1({number})
+    if result != {double}:
+        result = part_0.f_2({number})
+""",
+}
+
+
+@pytest.mark.parametrize("fallback", FALLS_BACK)
+async def test_who_falls_back_on_what_others_have_broken_is_not_stronger_by_that(
+    tmp_path: Path, fallback: str
+) -> None:
+    """The test does not reach the other's function until its own one is at fault."""
+    claims = [Claim(number, "improved", number % 2, number, is_run=False) for number in (1, 2)]
+    text = files_of(claims, 2)["tests/test_1.py"]
+    [number] = re.findall(r"f_1\((\d+)\)", text)
+    call = f"\n    result = part_1.f_1({number})\n"
+    instead = FALLS_BACK[fallback].format(number=number, double=int(number) * 2)
+    text = text.replace("import part_1", "import part_0, part_1").replace(call, instead)
+    made = await generate(tmp_path, claims, 2, profile=replace(PROFILE, evidence_factor=100))
+    rework(made, 1, "tests/test_1.py", text.replace("result > 0", f"result == {int(number) * 2}"), made.batch.base)
+    judge = await judge_of(tmp_path)
+    found, alone = (await settle(judge, made)).verdicts[1], await judge.verify(made.batch, made.jobs[0])
+    assert (found.verification, found.doubts) == (alone.verification, alone.doubts)
+    assert alone.verification == "refused" or "its test catches" in alone.doubts[-1]
 
 
 async def test_a_run_that_never_ends_is_taken_apart(tmp_path: Path) -> None:

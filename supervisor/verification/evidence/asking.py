@@ -52,6 +52,8 @@ class Claim:
     bare: Path
     #: the files that the work changes
     paths: tuple[str, ...]
+    #: whether other claims' experiments may be in the checkouts of its own
+    is_shared: bool = False
 
 
 def certain(test: str, before: Run | None, runs: list[Run], after: Run | None) -> list[str]:
@@ -94,6 +96,7 @@ def _opened(claim: Claim, runs: list[Run], before: Run | None, after: Run | None
         base=contents(claim.bare, claim.batch.base, claim.paths),
         files=names(claim.bare, claim.job.brought.head),
         bare=claim.bare,
+        is_shared=claim.is_shared,
         doubted=doubted,
     )
 

@@ -108,6 +108,8 @@ class Inquiry:
     #: all files of the commit
     files: frozenset[str]
     bare: Path
+    #: whether other claims' experiments may be in the checkouts of its own
+    is_shared: bool = False
     #: the questions that can settle doubts of policy
     doubted: frozenset[str] = frozenset()
     spent: float = 0.0
@@ -194,10 +196,16 @@ class Inquiry:
         return run
 
     async def experiments(
-        self, changes: Sequence[tuple[Contents, Telling | None]], nodes: tuple[str, ...] = ()
+        self,
+        changes: Sequence[tuple[Contents, Telling | None]],
+        nodes: tuple[str, ...] = (),
+        *,
+        is_alone: bool = False,
     ) -> list[Run]:
         """One run for each: with these files in place of the work's, and with this liar. Raises Unanswered."""
-        return await self._tried([Instruments(files=files, liar=liar) for files, liar in changes], nodes)
+        return await self._tried(
+            [Instruments(files=files, liar=liar, is_faulty=True, is_alone=is_alone) for files, liar in changes], nodes
+        )
 
     async def _tried(self, instruments: Sequence[Instruments], nodes: tuple[str, ...]) -> list[Run]:
         usual = self.file_after.seconds if nodes and self.file_after is not None else self.seconds

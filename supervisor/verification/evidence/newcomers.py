@@ -45,7 +45,7 @@ async def _able_to_fail(inquiry: Inquiry, new: list[str]) -> Shown:
         return Shown(doubts=(f"nothing shows that {_named(new)} can fail: it uses nothing of the repository",))
     showing = dict.fromkeys(new, 0)
     for trouble in troubles:
-        [run] = await inquiry.experiments([trouble.how], tuple(new))
+        [run] = await inquiry.experiments([trouble.how], tuple(new), is_alone=True)
         new = [test for test in new if not _fails(run, test)]
         if not new:
             return Shown()

@@ -118,6 +118,8 @@ async def _judged(
         return Shown(strength, (f"{passes}, as far as they could be tried: it runs while tests are collected",))
     if len(drastic) < FEWEST and not caught:
         return Shown(strength, (f"nothing shows that its test can fail: it passes all of {_labels(tried)}",))
+    if only := await _only_beside_others(inquiry, [each for each in drastic if each not in survived]):
+        return Shown(strength, (f"its test catches {only} only where there are faults of others, too",))
     noticed = await past.noticed(asked)
     missed = [each for each in asked if each in noticed and not await _caught_beside(inquiry, each)]
     if missed:
@@ -129,6 +131,16 @@ async def _judged(
     is_compared = inquiry.old is not None and inquiry.old.passed and asked == survived
     is_enough = len(tried) >= min(ENOUGH, len(troubles))
     return Shown(strength, settles=("strength",) if is_compared and is_enough else ())
+
+
+async def _only_beside_others(inquiry: Inquiry, caught: Sequence[Trouble]) -> str:
+    """A test that meets a fault may go on to code that it does not reach otherwise, and find another claim's fault
+    there. So one of the drastic faults that it catches is tried alone, the quietest; its label if the test passes."""
+    for each in caught[-1:] if inquiry.is_shared else ():
+        [run] = await inquiry.experiments([each.how], is_alone=True)
+        if run.passed:
+            return each.label
+    return ""
 
 
 def _not_tried(left: int, faults: int, not_compared: int) -> Iterator[str]:

@@ -33,7 +33,6 @@ class Asked:
     nodes: tuple[str, ...]
     times: float
     instruments: Instruments
-    is_alone: bool = False
     #: the run, and whether it is charged to another claim
     answer: Promise[tuple[Run, bool]] = field(default_factory=Promise)
     #: what its checkout has in place of what is prepared
@@ -52,12 +51,13 @@ class Asked:
         mine, its = self.instruments, other.instruments
         is_alike = self._is_of_files == other._is_of_files and mine.plugins == its.plugins and mine.env == its.env
         is_known = mine.contents is not None and its.contents is not None
-        is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere
+        # Work that is taken back has to be missed even where nothing is broken.
+        is_alike = is_alike and mine.is_elsewhere == its.is_elsewhere and mine.is_faulty == its.is_faulty
         # A run that changes nothing finds its view, and nothing else.
         fits = self.standing.view is other.standing.view or (mine.changes_files and its.changes_files)
         # No test can find two things in one run.
         is_one = set(self.nodes).isdisjoint(other.nodes) or not (mine.changes_files or its.changes_files)
-        return is_alike and is_known and fits and is_one and not (self.is_alone or other.is_alone)
+        return is_alike and is_known and fits and is_one and not (mine.is_alone or its.is_alone)
 
     def notices(self, path: str, touched: Touch) -> bool:
         """Whether its test notices that these lines of its view differ."""

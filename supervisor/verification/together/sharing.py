@@ -88,8 +88,7 @@ class Share:
         return [await self.run(node, times=times) for _ in range(count)]
 
     async def run_alone(self, node: str, times: float) -> Run:
-        [run] = await self._asked([Asked(self.standing, (node,), times, PLAIN, is_alone=True)])
-        return run
+        return await self.run(node, times=times, instruments=Instruments(is_alone=True))
 
     async def _asked(self, asked: Iterable[Asked]) -> list[Run]:
         answers = await self.rounds.ask([*asked])

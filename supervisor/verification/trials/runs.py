@@ -45,6 +45,8 @@ class Instruments:
     view: View | None = None
     #: contents that replace those for an experiment
     files: Contents = field(default_factory=dict)
+    #: these are faults, and no work that is taken back
+    is_faulty: bool = False
     #: files with another content for each test
     switched: Mapping[str, Switch] = field(default_factory=dict)
     #: a program that takes the place of one of the repository's own, and lies
@@ -53,6 +55,8 @@ class Instruments:
     is_elsewhere: bool = False
     #: the files that its programs open are noted, where possible
     traces: bool = False
+    #: it shares its checkout with no other test
+    is_alone: bool = False
 
     @property
     def are_none(self) -> bool:
