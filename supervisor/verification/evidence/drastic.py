@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from supervisor.verification.evidence.splicing import spliced
 
-DRASTIC = ("raises", "does nothing", "says something else")
+SAYS_ELSE = "says something else"
+DRASTIC = ("raises", "does nothing", SAYS_ELSE)
 #: not drastic, because an honest test may call a function only once
 LATER_ON = "says something else when it is asked something else"
 
@@ -31,6 +32,15 @@ def {LIE}(value):
         return type(value)()
     return value
 """
+#: the same, only while one test runs, and in the programs that it starts
+_OWN_LIE = """(lambda value, test=__import__("os").environ.get("PYTEST_CURRENT_TEST", ""): value
+    if test.split("[")[0].split(" ")[0].rpartition("/")[2] != {test!r}
+    else not value if isinstance(value, bool)
+    else value + 1 if isinstance(value, (int, float))
+    else value[::-1] + "?" if isinstance(value, str)
+    else value[::-1] + b"?" if isinstance(value, bytes)
+    else type(value)() if type(value) in (list, tuple, set, frozenset, dict)
+    else value)"""
 LATER = "_said_otherwise_later"
 _LATER = f"""
 def {LATER}(function):
@@ -97,13 +107,14 @@ class _Everywhere(ast.NodeTransformer):
 class _Otherwise(ast.NodeTransformer):
     """Alters what is returned or printed at these lines."""
 
-    def __init__(self, lines: frozenset[int]) -> None:
+    def __init__(self, lines: frozenset[int], test: str) -> None:
         self.lines = lines
+        self.liar = _OWN_LIE.format(test=test.rpartition("/")[2]) if test else LIE
         self.count = 0
 
     def lie(self, value: ast.expr) -> ast.expr:
         self.count += 1
-        return ast.Call(ast.Name(LIE, ast.Load()), [value], [])
+        return ast.Call(ast.parse(self.liar, mode="eval").body, [value], [])
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
         self.generic_visit(node)
@@ -183,17 +194,18 @@ def _begin(tree: ast.Module) -> int:
     return place
 
 
-def drastic(code: Code, kind: str) -> str | None:
-    """The file with this fault in all code that was reached; None: that changes nothing in it."""
+def drastic(code: Code, kind: str, test: str = "") -> str | None:
+    """The file with this fault in all code that was reached; None: that changes nothing in it. With a test, only that
+    test is told something else."""
     tree, reached = ast.parse(code.text), code.breakable
     if kind == LATER_ON:
         later = _Later(reached)
         later.visit(tree)
         count, start = later.count, ast.parse(_LIE + _LATER).body
-    elif kind == "says something else":
-        altered = _Otherwise(_of_functions(tree, reached) - (code.reached - reached))
+    elif kind == SAYS_ELSE:
+        altered = _Otherwise(_of_functions(tree, reached) - (code.reached - reached), test)
         altered.visit(tree)
-        count, start = altered.count, ast.parse(_LIE).body
+        count, start = altered.count, [] if test else ast.parse(_LIE).body
     else:
         everywhere = _Everywhere(code, _raises if kind == "raises" else _returns)
         everywhere.visit(tree)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from supervisor.verification.evidence.drastic import DRASTIC, LATER_ON, Code, drastic
+from supervisor.verification.evidence.drastic import DRASTIC, LATER_ON, SAYS_ELSE, Code, drastic
 from supervisor.verification.evidence.splicing import spliced
 from supervisor.verification.evidence.spots import Spot, spots
 
@@ -31,6 +31,8 @@ class Wanted:
     into: str
     #: only small faults whose description begins with this
     only: str = ""
+    #: the test for which something else is said; "": for each
+    test: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Fault:
     files: Mapping[str, str]
     #: not all of what the test reached is changed in every program, because it runs while tests are collected, too
     spares: bool = False
+    #: other tests that run the same code don't find it
+    is_own: bool = False
 
 
 def _small(code: Code) -> Iterator[tuple[Code, int, Spot]]:
@@ -59,11 +63,13 @@ def _with(code: Code, number: int) -> str:
     return spliced(code.text, tree, 0, ())
 
 
-def faults(codes: tuple[Code, ...], most: int, only: str = "") -> Iterator[tuple[str, bool, dict[str, str]]]:
+def faults(
+    codes: tuple[Code, ...], most: int, only: str = "", test: str = ""
+) -> Iterator[tuple[str, bool, dict[str, str]]]:
     """Drastic faults first, then a sample of the small ones, spread over it all; the same for the same code."""
     readable = [code for code in codes if code.reached and _is_readable(code)]
     for kind in (*DRASTIC, LATER_ON):
-        files = {code.path: text for code in readable if (text := drastic(code, kind)) is not None}
+        files = {code.path: text for code in readable if (text := drastic(code, kind, test)) is not None}
         if files:
             yield f"all that was reached {kind}", kind in DRASTIC, files
     small = [each for code in readable for each in _small(code) if each[2].what.startswith(only)]
@@ -88,13 +94,15 @@ def main() -> None:
     wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
     found: list[Fault] = []
     spares = any(_is_readable(code) and code.breakable != code.reached for code in wanted.codes)
-    for label, is_drastic, files in faults(wanted.codes, wanted.most, wanted.only):
+    for label, is_drastic, files in faults(wanted.codes, wanted.most, wanted.only, wanted.test):
         kept: dict[str, str] = {}
         for path, text in files.items():
             file = Path(wanted.into) / f"{len(found)}-{len(kept)}"
             file.write_text(text, errors="surrogateescape")
             kept[path] = str(file)
-        found.append(Fault(label[:200].encode(errors="replace").decode(), is_drastic, kept, spares and is_drastic))
+        is_own = bool(wanted.test) and is_drastic and label.endswith(SAYS_ELSE)
+        label = label[:200].encode(errors="replace").decode()
+        found.append(Fault(label, is_drastic, kept, spares and is_drastic, is_own))
     sys.stdout.write(msgspec.json.encode(found).decode())
 
 

@@ -20,9 +20,11 @@ MOST_SAID = 2**22
 _BOUNDS = 'ulimit -v 2097152 && ulimit -t 30 && ulimit -f 65536 && exec "$@"'
 
 
-async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str = "") -> list[faults.Fault]:
-    """Drastic faults first; at most `most` small ones, whose descriptions begin with `only`. Their files are in the
-    folder. Raises Unanswered if the process ends early."""
+async def find(
+    seen: Seen, texts: Contents, folder: Path, most: int, *, only: str = "", test: str = ""
+) -> list[faults.Fault]:
+    """Drastic faults first; at most `most` small ones, whose descriptions begin with `only`. One of the drastic ones
+    is found only by `test`. Their files are in the folder. Raises Unanswered if the process ends early."""
     into = folder / f"faults-{os.urandom(4).hex()}"
     into.mkdir()
     codes = tuple(
@@ -37,7 +39,7 @@ async def find(seen: Seen, texts: Contents, folder: Path, most: int, only: str =
     )
     if not codes:
         return []
-    asked = msgspec.json.encode(faults.Wanted(codes, most, str(into), only))
+    asked = msgspec.json.encode(faults.Wanted(codes, most, str(into), only, test))
     program = ["sh", "-c", _BOUNDS, "sh", sys.executable, "-I", "-m", faults.__name__]
     env = environment(into, into, {})
     ended = await run(program, cwd=into, env=env, timeout=DEADLINE, stdin=asked, keep=MOST_SAID)

@@ -12,7 +12,7 @@ from itertools import batched
 from pathlib import Path
 
 from supervisor.model.evidence import Strength
-from supervisor.model.node import cases_of
+from supervisor.model.node import cases_of, function_of
 from supervisor.verification.evidence.finding import find
 from supervisor.verification.evidence.inquiry import Inquiry, Shown
 from supervisor.verification.evidence.laying import Content, Contents
@@ -47,6 +47,8 @@ class Trouble:
     liar: Telling | None = None
     #: not all of what the test reached is changed in every program
     spares: bool = False
+    #: other tests that share its run don't find it
+    is_own: bool = False
 
     @property
     def how(self) -> tuple[Contents, Telling | None]:
@@ -57,7 +59,8 @@ async def ask(inquiry: Inquiry) -> Shown:
     """Work that changes no tests has nothing to prove here: that its test failed at the base is its strength."""
     if not inquiry.tests or inquiry.after is None:
         return Shown(Strength(not_tried="" if inquiry.after else "its test fails while it is watched"))
-    troubles = await troubles_of(inquiry, inquiry.after)
+    own = function_of(inquiry.test) if inquiry.is_shared else ""
+    troubles = await troubles_of(inquiry, inquiry.after, own)
     if not troubles:
         nothing = "nothing of the repository was seen to be used by it"
         return Shown(Strength(not_tried=nothing), (f"nothing shows that its test can fail: {nothing}",))
@@ -135,8 +138,10 @@ async def _judged(
 
 async def _only_beside_others(inquiry: Inquiry, caught: Sequence[Trouble]) -> str:
     """A test that meets a fault may go on to code that it does not reach otherwise, and find another claim's fault
-    there. So one of the drastic faults that it catches is tried alone, the quietest; its label if the test passes."""
-    for each in caught[-1:] if inquiry.is_shared else ():
+    there. So it must catch one that is its own, or one that is tried alone; its label if the test passes then."""
+    if not inquiry.is_shared or any(each.is_own for each in caught):
+        return ""
+    for each in caught[-1:]:
         [run] = await inquiry.experiments([each.how], is_alone=True)
         if run.passed:
             return each.label
@@ -213,13 +218,14 @@ async def _caught_beside(inquiry: Inquiry, trouble: Trouble) -> bool:
 # --- faults
 
 
-async def troubles_of(inquiry: Inquiry, seen: Seen) -> list[Trouble]:
-    """Faults of the code and lies of programs other than Python; if there are neither, empty or missing files."""
+async def troubles_of(inquiry: Inquiry, seen: Seen, test: str = "") -> list[Trouble]:
+    """Faults of the code and lies of programs other than Python; if there are neither, empty or missing files. One of
+    the drastic faults is found only by `test`."""
     texts = await inquiry.now(*seen.lines)
     troubles = []
-    for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL):
+    for fault in await find(seen, texts, inquiry.trial.folder, MOST_SMALL, test=test):
         changed = {path: instead(texts[path], Path(file)) for path, file in fault.files.items()}
-        troubles.append(Trouble(fault.label, fault.is_drastic, changed, spares=fault.spares))
+        troubles.append(Trouble(fault.label, fault.is_drastic, changed, spares=fault.spares, is_own=fault.is_own))
     for path, how in sorted(seen.programs.items())[:MOST_PROGRAMS]:
         if path not in seen.lines and not _is_python(await inquiry.trial.head_of(path)):
             troubles += [_told(path, how, lie) for lie in lies(how)]
