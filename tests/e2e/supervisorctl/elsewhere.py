@@ -8,6 +8,7 @@ from pathlib import Path
 
 from supervisor.e2e.environment import Home, environment
 from tests.e2e.supervisorctl.place import TESTS, Place
+from tests.leaks import LEAKS
 from tests.zygote import programs
 
 
@@ -25,12 +26,15 @@ class Elsewhere(Place):
             running = subprocess.Popen(
                 [str(programs() / "supervisord")], cwd=self.repo, env=self._environment, stdout=log, stderr=log
             )
+        # An agent that is stalled has a successor, while some test or other runs.
+        LEAKS.shared.add(self.root)
         try:
             self.until("the daemon answers", self.has_daemon)
             yield
         finally:
             self.clear()
             running.wait()
+            LEAKS.shared.discard(self.root)
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
