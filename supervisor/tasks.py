@@ -1,6 +1,6 @@
 """Tasks that run beside their owner, and end with it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from anyio import Event, create_task_group
@@ -52,3 +52,13 @@ class Promise[T]:
         if self._error is not None:
             raise self._error
         return self._value[0]
+
+
+async def all_of[T](doings: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
+    """Their results; all of them run at the same time, and to their end. An error is raised as itself."""
+    promises = list[Promise[T]]()
+    async with create_task_group() as tasks:
+        for doing in doings:
+            promises.append(Promise[T]())
+            tasks.start_soon(promises[-1].of, doing)
+    return [each.told() for each in promises]

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from supervisor.errors import DeviceFailed
 from supervisor.model.node import file_of
 from supervisor.verification.evidence.laying import Content
 from supervisor.verification.together.lanes import Lanes
@@ -88,3 +89,28 @@ async def test_a_run_of_several_may_take_so_long(tmp_path: Path, most: float, ti
     checkout = Checkout(tmp_path)
     await tried(checkout, Pace(most, spare_times=1.0), 4, 1.5)
     assert [(len(nodes), limit) for nodes, limit in checkout.ran] == [(4, times)]
+
+
+async def test_a_device_that_fails_is_heard_as_such(tmp_path: Path) -> None:
+    """By the hearing of the experiment that it failed for."""
+
+    class Failing(Checkout):
+        async def run(self, *nodes: str, times: float = 1, instruments: Instruments = PLAIN) -> Run:
+            if len(nodes) == 1:
+                raise DeviceFailed("the disk is full")
+            return await super().run(*nodes, times=times, instruments=instruments)
+
+    rounds = Rounds(Failing(tmp_path, frozenset(("tests/test_0.py::test_it",))), Pace(9.0), Lanes(lambda: 2))  # type: ignore[arg-type]
+    heard = list[str]()
+
+    async def ask(share: Share, node: str, data: str) -> None:
+        try:
+            await share.run_each([node], 1.0, [Instruments(files={data: Content(b"")})])
+        except DeviceFailed as failed:
+            heard.append(failed.message)
+        await rounds.leave()
+
+    async with anyio.create_task_group() as hearings:
+        for number, (share, node) in enumerate(shares(rounds, 2)):
+            hearings.start_soon(ask, share, node, f"data/{number}")
+    assert heard == ["the disk is full"] * 2

@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 
+from supervisor.tasks import all_of
 from supervisor.threads import in_thread
 from supervisor.verification.trials.asking import Checkout, log_of
 from supervisor.verification.trials.runs import PLAIN, Instruments, Run, View
@@ -78,15 +80,7 @@ class Apart:
         return self.lanes.width
 
     async def run_each(self, nodes: Sequence[str], times: float, instruments: Sequence[Instruments]) -> list[Run]:
-        made = dict[int, Run]()
-
-        async def run(number: int, each: Instruments) -> None:
-            made[number] = await self.run(*nodes, times=times, instruments=each)
-
-        async with anyio.create_task_group() as runs:
-            for number, each in enumerate(instruments):
-                runs.start_soon(run, number, each)
-        return [made[number] for number in range(len(instruments))]
+        return await all_of(partial(self.run, *nodes, times=times, instruments=each) for each in instruments)
 
 
 async def head_in(trial: Checkout, view: View, path: str) -> bytes:

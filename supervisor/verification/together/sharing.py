@@ -11,13 +11,14 @@ A run that is not conclusive for each of its tests, such as one that does not en
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 
 import anyio
 
 from supervisor.model.node import cases_of
+from supervisor.tasks import all_of
 from supervisor.threads import in_thread
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
@@ -201,18 +202,13 @@ class Rounds:
     def _ordered(self, asked: Sequence[Asked]) -> Sequence[Asked]:
         return asked if self._turns % 2 else asked[::-1]
 
-    async def _alone(self, asked: Iterable[Asked]) -> dict[Asked, tuple[Run, bool]]:
-        answers: dict[Asked, tuple[Run, bool]] = {}
-
-        async def run(each: Asked) -> None:
+    async def _alone(self, asked: Sequence[Asked]) -> dict[Asked, tuple[Run, bool]]:
+        async def run(each: Asked) -> tuple[Run, bool]:
             async with self.lanes.one():
                 ran = await self.trial.run(*each.nodes, times=each.times, instruments=each.in_its_view)
-            answers[each] = await in_thread(_watched, each, ran), False
+            return await in_thread(_watched, each, ran), False
 
-        async with anyio.create_task_group() as runs:
-            for each in asked:
-                runs.start_soon(run, each)
-        return answers
+        return dict(zip(asked, await all_of(partial(run, each) for each in asked), strict=True))
 
 
 def _spoilers(asked: Sequence[Asked], nodes: Iterable[str], run: Run) -> Sequence[Asked]:
