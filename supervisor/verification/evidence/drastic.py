@@ -17,30 +17,21 @@ DRASTIC = ("raises", "does nothing", SAYS_ELSE)
 LATER_ON = "says something else when it is asked something else"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LIE = "_said_otherwise"
-_LIE = f"""
-def {LIE}(value):
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, float)):
-        return value + 1
-    if isinstance(value, str):
-        return value[::-1] + "?"
-    if isinstance(value, bytes):
-        return value[::-1] + b"?"
-    if isinstance(value, (list, tuple, set, frozenset, dict)) and type(value).__module__ == "builtins":
-        return type(value)()
-    return value
-"""
-#: the same, only while one test runs, and in the programs that it starts
-_OWN_LIE = """(lambda value, test=__import__("os").environ.get("PYTEST_CURRENT_TEST", ""): value
-    if test.split("[")[0].split(" ")[0].rpartition("/")[2] != {test!r}
-    else not value if isinstance(value, bool)
+_OTHERWISE = """not value if isinstance(value, bool)
     else value + 1 if isinstance(value, (int, float))
     else value[::-1] + "?" if isinstance(value, str)
     else value[::-1] + b"?" if isinstance(value, bytes)
     else type(value)() if type(value) in (list, tuple, set, frozenset, dict)
-    else value)"""
+    else value"""
+LIE = "_said_otherwise"
+_LIE = f"""
+def {LIE}(value):
+    return ({_OTHERWISE})
+"""
+#: the same, only while one test runs, and in the programs that it starts
+_OWN_LIE = f"""(lambda value, test=__import__("os").environ.get("PYTEST_CURRENT_TEST", ""): value
+    if test.split("[")[0].split(" ")[0].rpartition("/")[2] != {{test!r}}
+    else {_OTHERWISE})"""
 LATER = "_said_otherwise_later"
 _LATER = f"""
 def {LATER}(function):

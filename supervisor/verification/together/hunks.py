@@ -6,6 +6,8 @@ from typing import NamedTuple
 import pygit2
 from pygit2.enums import DiffOption
 
+#: longer files are not compared line by line
+MOST_LINES = 20_000
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 

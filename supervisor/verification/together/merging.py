@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from supervisor.verification.evidence.laying import Content
-from supervisor.verification.together.hunks import hunks, lines_of
+from supervisor.verification.together.hunks import MOST_LINES, hunks, lines_of
 
 
 def merged(now: Content | None, one: Content | None, other: Content | None) -> Content | None:
@@ -13,6 +13,8 @@ def merged(now: Content | None, one: Content | None, other: Content | None) -> C
     if now is None or one is None or other is None or not now.kind == one.kind == other.kind:
         raise ValueError("a file that is made, deleted or of another kind")
     lines = lines_of(now.data)
+    if len(lines) > MOST_LINES:
+        raise ValueError("too many lines")
     found = sorted({*hunks(now.data, one.data), *hunks(now.data, other.data)})
     for first, second in pairwise(found):
         if second.start <= first.end:

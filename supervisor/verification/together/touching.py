@@ -11,10 +11,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from supervisor.verification.evidence.laying import Content
-from supervisor.verification.together.hunks import Hunk, hunks
-
-#: larger files are touched as a whole
-MOST_LINES = 20_000
+from supervisor.verification.together.hunks import MOST_LINES, Hunk, hunks
 
 type Function = ast.FunctionDef | ast.AsyncFunctionDef
 
