@@ -19,6 +19,7 @@ from dataclasses import replace
 from supervisor.model.attempt import AttemptKey
 from supervisor.model.batch import Batch
 from supervisor.model.job import Job, JobState
+from supervisor.model.node import file_of
 from supervisor.model.outcome import SUCCESSES, Outcome
 from supervisor.model.pool import Pool
 from supervisor.model.profile import Profile
@@ -98,7 +99,7 @@ def next_group(state: State, now: float) -> tuple[str, tuple[AttemptKey, ...]]:
     batch, pool, tree = min(
         open_, key=lambda each: (-each[0].priority, under_way[each[0].id], each[0].number, each[1:])
     )
-    return pool, tuple(_group(state, batch, sorted(waiting[pool, batch.id, tree])))
+    return pool, tuple(_group(state, batch, _by_file(batch, waiting[pool, batch.id, tree])))
 
 
 def gathered_at(state: State, now: float) -> float | None:
@@ -180,6 +181,14 @@ def width_of(state: State, first: AttemptKey) -> int:
         return 1
     share, left = divmod(max(0, slots_of(state) - busy_of(state)), len(groups))
     return 1 + share + (groups.index(first) < left)
+
+
+def _by_file(batch: Batch, keys: Sequence[AttemptKey]) -> Sequence[AttemptKey]:
+    """Oldest jobs first, each followed by those of its file: a group runs all tests of each file that it has."""
+    files: defaultdict[str, list[AttemptKey]] = defaultdict(list)
+    for key in sorted(keys):
+        files[file_of(batch.job(key.job).test)].append(key)
+    return [key for same in files.values() for key in same]
 
 
 def _group(state: State, batch: Batch, keys: Sequence[AttemptKey]) -> Sequence[AttemptKey]:

@@ -171,6 +171,15 @@ def test_without_a_survey_each_of_them_runs_its_own_test() -> None:
     assert groups(clean("none")) == [[1]]
 
 
+def test_claims_of_one_file_go_together() -> None:
+    """A group runs all tests of each file that it has."""
+    tests = tuple(f"tests/test_{'abc'[n % 3]}.py::test_{n}" for n in range(10))
+    profile = Profile(verify_group=4)
+    world = World(local=9, verify_slots=1).happens(ev.BatchSubmitted(0, "b", "/repo", "base", tests, profile, 0))
+    claims(world.do(Launch).happens(ev.QueuePaused(world.now)), range(1, 10)).do(Verify)
+    assert groups(world) == [[2, 5, 8, 3]]
+
+
 def test_one_by_one_if_the_profile_says_so() -> None:
     world = World(local=4, verify_slots=1).submit(tests=5, profile=Profile(verify_group=1)).do(Launch)
     claims(world.happens(ev.QueuePaused(0)), [1, 2, 3])
