@@ -28,7 +28,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,9 +42,10 @@ from bench.verify import one_by_one, together
 from supervisor.adapters.git.store import GitStore
 from supervisor.adapters.private_tmux import leave_the_users_tmux
 from supervisor.model.batch import Batch
-from supervisor.model.event import JobEnded, WorkCollected, WorkVerified
+from supervisor.model.event import JobEnded, VerifyStarted, WorkCollected, WorkPutBack, WorkVerified
 from supervisor.model.node import file_of
 from supervisor.model.profile import Profile
+from supervisor.rehearsal.demo import ground
 from tests.agent_clone import commit, git
 from tests.verification.generated import Claim, Generated
 
@@ -85,6 +86,19 @@ class Whole(Run):
         more = {"BENCH_WORK": str(self.folder / "work"), "BENCH_WORK_SECONDS": f"{self.work:g}"}
         return replace(profile, env={**profile.env, **more})
 
+    def groups(self) -> str:
+        """When each began and when it was done, in seconds from the last agent's end, and its claims."""
+        last = max(event.at for event in self.events if isinstance(event, WorkCollected))
+        began: defaultdict[tuple[float, int], set[int]] = defaultdict(set)
+        for event in self.events:
+            if isinstance(event, VerifyStarted):
+                began[event.at, event.beside or event.job].add(event.job)
+        ended = {event.job: event.at for event in self.events if isinstance(event, WorkVerified | WorkPutBack)}
+        return ", ".join(
+            f"{len(jobs)} from {at - last:.0f} to {max(ended[job] for job in jobs) - last:.0f}"
+            for (at, _), jobs in began.items()
+        )
+
     def waited(self) -> tuple[float, float, Counter[str]]:
         """Seconds until the last agent's end, from there to the last verdict, and the verdicts."""
         first = min(event.at for event in self.events)
@@ -103,6 +117,7 @@ async def by_daemons(source: Source, work: list[Work], folder: Path, groups: Seq
         seconds.append(waited)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         print(f"  verify_group {group:>2}: agents {agents:.0f} s, then {waited:.0f} s to the last verdict ({told})")
+        print(f"    groups: {run.groups()}")
         sys.stdout.flush()
     if len(seconds) > 1:
         print(f"  that is {seconds[0] / seconds[-1]:.2f} of one by one", flush=True)
@@ -186,7 +201,7 @@ def main() -> int:
     leave_the_users_tmux()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     # Not under TMPDIR: the path of a socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sv-real-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="sv-real-", dir=ground()) as folder:
         asyncio.run(measured(asked, Path(folder)))
     return 0
 

@@ -76,14 +76,14 @@ def main(tests: Sequence[str] = ()) -> int:
     started = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # to clear up, as after Ctrl-C
     # Not under TMPDIR: the path of a socket must be short.
-    folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir=_ground()))
+    folder = Path(tempfile.mkdtemp(prefix="sv-demo-", dir=ground()))
     try:
         return _told(folder, started, tests or ALL)
     finally:
         _clear(folder)
 
 
-def _ground() -> Path:
+def ground() -> Path:
     """In memory, if programs can be started there: on some disks, deleting a checkout takes as long as its tests."""
     try:
         memory = os.statvfs(MEMORY)

@@ -58,11 +58,14 @@ def connected() -> Any:
 
 
 def _sender(line: Any, nonce: Any, process: Any, own: Any) -> Any:
-    """The function that sends; a record None closes the connection. In a fork of this process it returns False."""
+    """The function that sends; a record None closes the connection. In a fork of this process it returns False, and
+    None closes only the fork's end."""
     send, hang_up, text = line.send, line.close, _text
 
     def tell(record: Any) -> Any:
         if process() != own:
+            if record is None:
+                hang_up()
             return False
         try:
             if record is None:

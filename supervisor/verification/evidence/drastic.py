@@ -23,34 +23,19 @@ _OTHERWISE = """not value if isinstance(value, bool)
     else value[::-1] + b"?" if isinstance(value, bytes)
     else type(value)() if type(value) in (list, tuple, set, frozenset, dict)
     else value"""
-LIE = "_said_otherwise"
-_LIE = f"""
-def {LIE}(value):
-    return ({_OTHERWISE})
-"""
+_LIE = f"(lambda value: {_OTHERWISE})"
 #: the same, only while one test runs, and in the programs that it starts
 _OWN_LIE = f"""(lambda value, test=__import__("os").environ.get("PYTEST_CURRENT_TEST", ""): value
     if test.split("[")[0].split(" ")[0].rpartition("/")[2] != {{test!r}}
     else {_OTHERWISE})"""
-LATER = "_said_otherwise_later"
-_LATER = f"""
-def {LATER}(function):
-    import functools
-    import re
-
-    first = []
-
-    @functools.wraps(function)
-    def answered(*args, **named):
-        try:
-            asked = re.sub("0x[0-9a-f]+", "", repr((args, sorted(named.items()))))
-        except Exception:
-            asked = ""
-        first[:] = first or [asked]
-        answer = function(*args, **named)
-        return answer if asked == first[0] else {LIE}(answer)
-
-    return answered
+#: the same, unless the function is asked what it was asked first
+_LATER_LIE = f"(lambda value, is_first=_asked == _asked_first: value if is_first else {_OTHERWISE})"
+_ASKED = """
+try:
+    _asked = __import__("re").sub("0x[0-9a-f]+", "", repr(({names},)))
+except Exception:
+    _asked = ""
+_asked_first = vars(__import__("sys")).setdefault({function!r}, _asked)
 """
 #: pytest sets it before the test's setup
 _IN_A_TEST = '"PYTEST_CURRENT_TEST" in __import__("os").environ'
@@ -100,7 +85,7 @@ class _Otherwise(ast.NodeTransformer):
 
     def __init__(self, lines: frozenset[int], test: str) -> None:
         self.lines = lines
-        self.liar = _OWN_LIE.format(test=test.rpartition("/")[2]) if test else LIE
+        self.liar = _OWN_LIE.format(test=test.rpartition("/")[2]) if test else _LIE
         self.count = 0
 
     def lie(self, value: ast.expr) -> ast.expr:
@@ -125,16 +110,35 @@ class _Otherwise(ast.NodeTransformer):
 class _Later(ast.NodeTransformer):
     """Makes functions answer otherwise if their arguments differ from those of the first call."""
 
-    def __init__(self, reached: frozenset[int]) -> None:
-        self.reached = reached
+    def __init__(self, code: Code, reached: frozenset[int]) -> None:
+        self.code, self.reached = code, reached
         self.count = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        given = node.args.args or node.args.posonlyargs or node.args.kwonlyargs or node.args.vararg
-        if given and not node.name.startswith("__") and is_reached(node, self.reached) and _answers(node):
+        given = [*node.args.posonlyargs, *node.args.args, node.args.vararg, *node.args.kwonlyargs, node.args.kwarg]
+        names = [each.arg for each in given if each is not None]
+        if names and not node.name.startswith("__") and is_reached(node, self.reached) and _answers(node):
             self.count += 1
-            node.decorator_list.append(ast.Name(LATER, ast.Load()))
+            asked = _ASKED.format(names=", ".join(names), function=f"{self.code.path}:{node.lineno}")
+            place = int(ast.get_docstring(node) is not None)
+            answers = _Answers()
+            body = [answers.visit(each) for each in node.body]
+            node.body = [*body[:place], *ast.parse(asked).body, *body[place:]]
         return node
+
+
+class _Answers(ast.NodeTransformer):
+    """Alters what a function returns, and not what functions in it return."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        if node.value is not None:
+            node.value = ast.Call(ast.parse(_LATER_LIE, mode="eval").body, [node.value], [])
+        return node
+
+    def function[T: ast.AST](self, node: T) -> T:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = function  # noqa: N815
 
 
 def _answers(node: ast.FunctionDef) -> bool:
@@ -188,21 +192,22 @@ def _begin(tree: ast.Module) -> int:
 def drastic(code: Code, kind: str, test: str = "") -> str | None:
     """The file with this fault in all code that was reached; None: that changes nothing in it. With a test, only that
     test is told something else."""
-    tree, reached = ast.parse(code.text), code.breakable
+    tree, reached, start = ast.parse(code.text), code.breakable, list[ast.stmt]()
     if kind == LATER_ON:
-        later = _Later(reached)
+        later = _Later(code, reached)
         later.visit(tree)
-        count, start = later.count, ast.parse(_LIE + _LATER).body
+        count = later.count
     elif kind == SAYS_ELSE:
         altered = _Otherwise(_of_functions(tree, reached) - (code.reached - reached), test)
         altered.visit(tree)
-        count, start = altered.count, [] if test else ast.parse(_LIE).body
+        count = altered.count
     else:
         everywhere = _Everywhere(code, _raises if kind == "raises" else _returns)
         everywhere.visit(tree)
         is_program = _is_program(tree, reached)
         ending = 'raise SystemError("it is broken")' if kind == "raises" else "raise SystemExit(0)"
-        count, start = everywhere.count + is_program, ast.parse(ending).body if is_program else []
+        start = ast.parse(ending).body if is_program else []
+        count = everywhere.count + is_program
     if not count:
         return None
     return spliced(code.text, tree, _begin(tree), start)

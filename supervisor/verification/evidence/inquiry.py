@@ -10,10 +10,10 @@ the change is not. Otherwise the question is `Unanswered`, which is a doubt.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from supervisor.model.batch import Batch
 from supervisor.model.evidence import Necessity, Reach, Strength
@@ -79,6 +79,15 @@ def times_for(batch: Batch, seconds: float) -> float:
 
 class Unanswered(Exception):
     """An experiment is inconclusive, for this reason."""
+
+
+class Change(NamedTuple):
+    """What an experiment changes."""
+
+    contents: Contents
+    liar: Telling | None = None
+    #: other tests that share its run don't find the fault
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +205,12 @@ class Inquiry:
         return run
 
     async def experiments(
-        self,
-        changes: Sequence[tuple[Contents, Telling | None]],
-        nodes: tuple[str, ...] = (),
-        *,
-        is_alone: bool = False,
+        self, changes: Sequence[Change], nodes: tuple[str, ...] = (), *, is_alone: bool = False
     ) -> list[Run]:
         """One run for each: with these files in place of the work's, and with this liar. Raises Unanswered."""
+        faulty = partial(Instruments, is_faulty=True, is_alone=is_alone)
         return await self._tried(
-            [Instruments(files=files, liar=liar, is_faulty=True, is_alone=is_alone) for files, liar in changes], nodes
+            [faulty(files=each.contents, liar=each.liar, is_own=each.is_own) for each in changes], nodes
         )
 
     async def _tried(self, instruments: Sequence[Instruments], nodes: tuple[str, ...]) -> list[Run]:

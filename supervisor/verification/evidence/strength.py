@@ -14,7 +14,7 @@ from pathlib import Path
 from supervisor.model.evidence import Strength
 from supervisor.model.node import cases_of, function_of
 from supervisor.verification.evidence.finding import find
-from supervisor.verification.evidence.inquiry import Inquiry, Shown
+from supervisor.verification.evidence.inquiry import Change, Inquiry, Shown
 from supervisor.verification.evidence.laying import Content, Contents
 from supervisor.verification.evidence.lies import Lie, Telling, lies
 from supervisor.verification.evidence.seen import Seen
@@ -51,8 +51,8 @@ class Trouble:
     is_own: bool = False
 
     @property
-    def how(self) -> tuple[Contents, Telling | None]:
-        return self.changed, self.liar
+    def how(self) -> Change:
+        return Change(self.changed, self.liar, self.is_own)
 
 
 async def ask(inquiry: Inquiry) -> Shown:
@@ -122,7 +122,7 @@ async def _judged(
     if len(drastic) < FEWEST and not caught:
         return Shown(strength, (f"nothing shows that its test can fail: it passes all of {_labels(tried)}",))
     if only := await _only_beside_others(inquiry, [each for each in drastic if each not in survived]):
-        return Shown(strength, (f"its test catches {only} only where there are faults of others, too",))
+        return Shown(strength, (f"its test catches {only} only beside other experiments",))
     noticed = await past.noticed(asked)
     missed = [each for each in asked if each in noticed and not await _caught_beside(inquiry, each)]
     if missed:
@@ -138,7 +138,8 @@ async def _judged(
 
 async def _only_beside_others(inquiry: Inquiry, caught: Sequence[Trouble]) -> str:
     """A test that meets a fault may go on to code that it does not reach otherwise, and find another claim's fault
-    there. So it must catch one that is its own, or one that is tried alone; its label if the test passes then."""
+    there; or it may notice that pytest forks. So it must catch one that is its own, in a run like any other, or one
+    that is tried alone; its label if the test passes then."""
     if not inquiry.is_shared or any(each.is_own for each in caught):
         return ""
     for each in caught[-1:]:
@@ -194,7 +195,7 @@ class Past:
 
     async def _run(self, troubles: Sequence[Trouble]) -> list[Run]:
         old = self._inquiry.as_before(*self._inquiry.tests)
-        return await self._inquiry.experiments([({**each.changed, **old}, each.liar) for each in troubles])
+        return await self._inquiry.experiments([Change({**each.changed, **old}, each.liar) for each in troubles])
 
 
 def _answer(run: Run) -> tuple[str, ...]:

@@ -107,7 +107,8 @@ class CommonRuns:
         watched = [group.watched for group in groups]
         each = max((found.seconds / max(1, found.tests) for found in watched), default=0.0)
         longest = times_for(self._batch, max((found.seconds for found in watched), default=0.0))
-        return Pace(longest, spare_times=times_for(self._batch, 0.0), each=each)
+        limit = self._batch.profile.test_timeout_seconds
+        return Pace(longest, spare_times=times_for(self._batch, 0.0), each=each, test_seconds=limit)
 
     async def _hear(
         self, claim: Claimed, group: Group, rounds: Rounds, alone: Callable[[Claimed, PutBack], None]

@@ -35,6 +35,8 @@ class Asked:
     instruments: Instruments
     #: the run, and whether it is charged to another claim
     answer: Promise[tuple[Run, bool]] = field(default_factory=Promise)
+    #: a fork of pytest could not try it
+    is_unforkable: bool = False
     #: what its checkout has in place of what is prepared
     contents: Contents = field(init=False)
     #: whether it runs another version of the test than the one that was watched

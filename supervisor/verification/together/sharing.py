@@ -1,9 +1,9 @@
 """Many claims share one trial: one run answers what several of them ask at the same time.
 
 Theory of operation. Each claim has a `Share`, which its hearing uses like a trial of its own. Once every unfinished
-hearing waits for a run, a turn begins: what they ask is packed into as few runs as possible (`combining`), and each
-hearing gets the results of its own tests only. The order of the tests is reversed from turn to turn: a test that
-needs what another test leaves behind fails in one of them.
+hearing waits for a run, a turn begins: faults are tried in forks of one pytest (`forked`), what else they ask is
+packed into as few runs as possible (`combining`), and each hearing gets the results of its own tests only. The order
+of the tests is reversed from turn to turn: a test that needs what another test leaves behind fails in one of them.
 
 A run that is not conclusive for each of its tests, such as one that does not end, is `Unsound` for all of them.
 """
@@ -23,6 +23,7 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence.seen import is_whole
 from supervisor.verification.evidence.switching import untold
 from supervisor.verification.together.combining import Together, combined
+from supervisor.verification.together.forked import Forks, forks
 from supervisor.verification.together.lanes import Lanes, head_in
 from supervisor.verification.together.meeting import Asked, Standing
 from supervisor.verification.together.parts import own, unsound
@@ -109,6 +110,8 @@ class Pace:
     spare_times: float = 0.0
     #: the seconds of one test
     each: float = 0.0
+    #: the time limit of one test, in seconds
+    test_seconds: float = 60.0
 
     def times(self, asked: Sequence[Asked]) -> float:
         """The limit of their run, to which what is to spare is added once."""
@@ -165,8 +168,32 @@ class Rounds:
             asked, left = left, []
             most = self.pace.most_tests(len(asked), self.lanes.width)
             async with anyio.create_task_group() as runs:
-                for together in await in_thread(combined, asked, self._untold, most):
+                forked = await in_thread(forks, asked, self._untold, most)
+                for each in forked:
+                    runs.start_soon(self._fork, each, left)
+                others = [each for each in asked if not any(each in run.asked for run in forked)]
+                for together in await in_thread(combined, others, self._untold, most):
                     runs.start_soon(self._answer, together, left)
+
+    async def _fork(self, forks: Forks, left: list[Asked]) -> None:
+        nodes = dict.fromkeys(node for each in forks.asked for node in each.nodes)
+        # Some may be late.
+        times = self.pace.times(forks.asked) + 2 * max(each.times for each in forks.asked)
+        try:
+            async with self.lanes.one():
+                instruments = forks.instruments(self.pace.test_seconds, times)
+                run = await self.trial.run(*nodes, times=times, instruments=instruments)
+            answers = await in_thread(forks.answers, run)
+        except Exception as error:
+            for each in forks.asked:
+                each.answer.is_error(error)
+            return
+        for each in forks.asked:
+            if each in answers:
+                each.answer.is_value((answers[each], each is not forks.asked[0]))
+            else:
+                each.is_unforkable = True
+                left.append(each)
 
     async def _answer(self, together: Together, left: list[Asked]) -> None:
         """`left`: for experiments that this run did not answer."""

@@ -5,7 +5,7 @@ reports the same. If the two differ, something stood between the test and its re
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -29,7 +29,7 @@ class Record(msgspec.Struct, frozen=True):
     """One record of the reporter; which fields are set depends on its kind."""
 
     nonce: str
-    kind: Literal["begin", "item", "uncollected", "phase", "report", "plugin", "module", "end"]
+    kind: Literal["begin", "item", "uncollected", "phase", "report", "plugin", "module", "fork", "end"]
     node: str = ""
     path: str = ""
     when: str = ""
@@ -116,6 +116,15 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """A test with one fault, in a fork of pytest (`evidence/forking`)."""
+
+    cases: Mapping[str, Case]
+    #: it did not end in time
+    is_late: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     cases: Mapping[str, Case] = field(default_factory=dict)
     session: Session | None = None
@@ -125,6 +134,8 @@ class Report:
     left_out: int = 0
     is_connected: bool = False
     is_forged: bool = False
+    #: by number: the forks that ended, by themselves or for time
+    forks: Mapping[int, Fork] = field(default_factory=dict)
 
     @property
     def unread_files(self) -> frozenset[str]:
@@ -156,7 +167,7 @@ class _Reading:
         for record in (*items, *self._by_kind["phase"]):
             if record.path or record.node not in self._nodes:
                 self._nodes[record.node] = self._node(record)
-        cases = self._cases()
+        cases = self._cases(self._heard.records)
         expected = {self._nodes[record.node] for record in items}
         return Report(
             cases,
@@ -165,6 +176,7 @@ class _Reading:
             len(expected - cases.keys()),
             self._heard.is_connected,
             self._heard.is_forged or self._heard.is_too_much or len(self._by_kind["begin"]) > 1,
+            dict(self._forks()),
         )
 
     # --- places
@@ -189,9 +201,18 @@ class _Reading:
 
     # --- cases
 
-    def _cases(self) -> dict[str, Case]:
-        told: dict[str, list[Record]] = defaultdict(list)
+    def _forks(self) -> Iterator[tuple[int, Fork]]:
+        told, number = list[Record](), ""
         for record in self._heard.records:
+            told.append(record)
+            if record.kind == "fork" and record.when == "begin":
+                told, number = [], record.name
+            elif record.kind == "fork" and record.name == number and record.outcome in ("ended", "late"):
+                yield int(number), Fork(self._cases(told), record.outcome == "late")
+
+    def _cases(self, records: Iterable[Record]) -> dict[str, Case]:
+        told: dict[str, list[Record]] = defaultdict(list)
+        for record in records:
             if record.kind == "phase" and record.when == "setup":
                 told[record.node].clear()  # a rerun: the last one counts
             if record.kind in ("phase", "report"):

@@ -13,7 +13,7 @@ from supervisor.verification.trials.reports import Case, Report, Session
 from supervisor.verification.trials.running import Ended
 
 #: exit codes of `timeout` for a program that it ended; any program that is killed has the second one, too
-_TIMED_OUT, _KILLED = 124, 137
+LATE, _KILLED = 124, 137
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +47,8 @@ class Instruments:
     files: Contents = field(default_factory=dict)
     #: these are faults, and no work that is taken back
     is_faulty: bool = False
+    #: a fault that no other test finds, which is tried in a run that can't be told from a plain one
+    is_own: bool = False
     #: files with another content for each test
     switched: Mapping[str, Switch] = field(default_factory=dict)
     #: a program that takes the place of one of the repository's own, and lies
@@ -152,7 +154,7 @@ class Run:
     @property
     def is_late(self) -> bool:
         code = self.ended.code
-        return code in (None, _TIMED_OUT) or (code == _KILLED and self.seconds >= self.limit)
+        return code in (None, LATE) or (code == _KILLED and self.seconds >= self.limit)
 
     @property
     def cut_short(self) -> str:
