@@ -31,7 +31,7 @@ from tests.verification.settling import settle
 
 
 class CountedTrials(Trials):
-    starts = setups = 0
+    starts = setups = forks = 0
 
     @asynccontextmanager
     async def trial(
@@ -43,6 +43,7 @@ class CountedTrials(Trials):
                 yield trial
             finally:
                 self.starts += len(trial.runs)
+                self.forks += sum(len(run.report.forks) for run in trial.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,18 @@ class Cost:
     seconds: float
     #: of processors
     work: float
+    #: in which a test was run with a fault
+    forks: float = 0
 
     def times(self, more: float) -> "Cost":
-        parts = (self.starts, self.setups, self.seconds, self.work)
+        parts = (self.starts, self.setups, self.seconds, self.work, self.forks)
         return Cost(round(self.claims * more), *(part * more for part in parts))
 
     def __str__(self) -> str:
         each = f"{self.starts / self.claims:.2f} starts and {self.seconds / self.claims:.2f} s a claim"
         took = f"{self.seconds:.0f} s, {self.work:.0f} s of CPU"
-        return f"{self.starts:.0f} starts of pytest, {self.setups:.0f} setups, {took} ({each})"
+        forks = f" ({self.forks:.0f} forks)" if self.forks else ""
+        return f"{self.starts:.0f} starts of pytest{forks}, {self.setups:.0f} setups, {took} ({each})"
 
 
 def worked() -> float:
@@ -80,7 +84,7 @@ async def together(folder: Path, made: Generated) -> tuple[Cost, dict[int, Verdi
     print(f"{len(found.put_back)} claims put back")
     for why, count in Counter(found.put_back.values()).most_common():
         print(f"    {count}: {why[:150]}")
-    return Cost(len(made.jobs), trials.starts, trials.setups, seconds, work), found.verdicts
+    return Cost(len(made.jobs), trials.starts, trials.setups, seconds, work, trials.forks), found.verdicts
 
 
 async def one_by_one(folder: Path, made: Generated, sample: int) -> tuple[Cost, dict[int, Verdict]]:

@@ -216,15 +216,23 @@ NUMBER = re.compile(r"f_1\((\d+)\)")
 
 
 @pytest.mark.parametrize(
+    "otherwise",
+    [
+        pytest.param("try:\n            {call}\n        except Exception:\n            pass", id="nothing"),
+        pytest.param("assert {call} is not None", id="little"),
+    ],
+)
+@pytest.mark.parametrize(
     "only_if",
     [
         "'SUPERVISOR_EVIDENCE' in os.environ",
         "any('probe' in each for each in sys.modules)",
-        "'/plugins' in ''.join(sys.path)",
         "os.getpid() != HERE",
     ],
 )
-async def test_who_checks_only_in_a_fork_is_not_stronger_by_that(tmp_path: Path, only_if: str) -> None:
+async def test_who_checks_only_in_a_fork_is_not_stronger_by_that(
+    tmp_path: Path, only_if: str, otherwise: str
+) -> None:
     claims = [Claim(number, "improved", number % 2, number, is_run=False) for number in (1, 2)]
     text = files_of(claims, 2)["tests/test_1.py"]
     made = await generate(tmp_path, claims, 2, profile=replace(PROFILE, evidence_factor=100))
@@ -232,7 +240,7 @@ async def test_who_checks_only_in_a_fork_is_not_stronger_by_that(tmp_path: Path,
     sly = (
         f"import os\nimport sys\nfrom tool import part_1\n\nHERE = os.getpid()\n\n\ndef test_1():\n"
         f"    if {only_if}:\n        assert part_1.f_1({number}) == {int(number) * 2}\n"
-        f"    else:\n        try:\n            part_1.f_1({number})\n        except Exception:\n            pass\n"
+        f"    else:\n        {otherwise.format(call=f'part_1.f_1({number})')}\n"
     )
     rework(made, 1, "tests/test_1.py", sly, made.batch.base)
     judge = await judge_of(tmp_path)

@@ -86,8 +86,8 @@ class Change(NamedTuple):
 
     contents: Contents
     liar: Telling | None = None
-    #: other tests that share its run don't find the fault
-    is_own: bool = False
+    #: it is tried where a run can't be told from a plain one
+    is_plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Inquiry:
         """One run for each: with these files in place of the work's, and with this liar. Raises Unanswered."""
         faulty = partial(Instruments, is_faulty=True, is_alone=is_alone)
         return await self._tried(
-            [faulty(files=each.contents, liar=each.liar, is_own=each.is_own) for each in changes], nodes
+            [faulty(files=each.contents, liar=each.liar, is_plain=each.is_plain) for each in changes], nodes
         )
 
     async def _tried(self, instruments: Sequence[Instruments], nodes: tuple[str, ...]) -> list[Run]:

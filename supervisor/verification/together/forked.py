@@ -80,7 +80,7 @@ def _can_fork(asked: Asked) -> bool:
     mine = asked.instruments
     is_one_test = len(asked.nodes) == 1 and "::" in asked.nodes[0]
     is_fault = mine.is_faulty and mine.contents is not None and can_be_forked(fault_of(asked))
-    is_plain = mine.is_own or mine.is_alone or asked.is_unforkable
+    is_plain = mine.is_plain or mine.is_alone or asked.is_unforkable
     return is_one_test and is_fault and not (is_plain or mine.plugins or mine.env)
 
 

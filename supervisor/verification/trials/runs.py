@@ -47,8 +47,8 @@ class Instruments:
     files: Contents = field(default_factory=dict)
     #: these are faults, and no work that is taken back
     is_faulty: bool = False
-    #: a fault that no other test finds, which is tried in a run that can't be told from a plain one
-    is_own: bool = False
+    #: it can't be told from a plain run: pytest does not fork
+    is_plain: bool = False
     #: files with another content for each test
     switched: Mapping[str, Switch] = field(default_factory=dict)
     #: a program that takes the place of one of the repository's own, and lies

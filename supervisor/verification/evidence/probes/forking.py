@@ -4,9 +4,8 @@ Once all tests are collected, a fault is written into its files and pytest forks
 imported before get the code that they have in these files now, and the test runs, with fixtures of its own. Then the
 files are as before. So a test finds its own fault and no other, and nothing that another test has left in memory.
 
-Each test runs once without a fault first. If it fails so, in a fork, its faults are not tried. Nor is a fault tried
-that differs outside of functions from what is imported.
-(For pytest: PYTEST_DONT_REWRITE.)
+Each test runs in a fork without a fault first. If it does not pass there, its faults are not tried. Nor is a fault
+tried that differs outside of functions from what is imported. (For pytest: PYTEST_DONT_REWRITE.)
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def pytest_runtestloop(session: Any) -> Any:
     steady: dict[Any, Any] = {}
     imported = Imported({path for _, _, _, files in FAULTS for path in files})
     gc.freeze()  # forks share the memory of what they do not touch
-    end = time.monotonic() + SECONDS / 2
+    end = time.monotonic() + SECONDS / 2  # the rest is for the last one
     for number, node, seconds, files in FAULTS:
         items = _items(session, node)
         if not items or time.monotonic() > end:

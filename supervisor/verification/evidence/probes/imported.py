@@ -42,7 +42,9 @@ class Imported:
         self._before = {path: read(path)[0] for path in paths}
         self._compiled: dict[Any, Any] = {}
         #: whether each of them was compiled as it is
-        self._plain = dict(_imported(places))
+        self._plain: dict[Any, Any] = {}
+        for path, is_plain in _imported(places):
+            self._plain[path] = is_plain and self._plain.get(path, True)
         ends = tuple({"/" + os.path.basename(path) for path in self._plain})
         functions = [each for each in gc.get_objects() if type(each) is types.FunctionType] if ends else []
         self._functions = [each for each in functions if ("/" + each.__code__.co_filename).endswith(ends)]
