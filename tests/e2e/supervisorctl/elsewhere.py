@@ -1,5 +1,6 @@
 """Daemons that tests share, because they change nothing there that another one sees."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -8,8 +9,9 @@ from pathlib import Path
 
 from supervisor.e2e.environment import Home, environment
 from tests.e2e.supervisorctl.place import TESTS, Place
-from tests.leaks import LEAKS
 from tests.zygote import programs
+
+DAY_SECONDS = 86400
 
 
 class Elsewhere(Place):
@@ -19,6 +21,10 @@ class Elsewhere(Place):
         super().__init__(home.root)
         self.furnish()
         self._environment = environment(home) | self.environment(os.environ["PATH"])
+        # The tests of a whole session share it: no agent has a successor while one of them runs.
+        profile = json.loads(self._environment["SUPERVISOR_PROFILES"])["default"]
+        patient = profile | {"stall_timeout_seconds": DAY_SECONDS, "job_timeout_seconds": DAY_SECONDS}
+        self._environment["SUPERVISOR_PROFILES"] = json.dumps({"default": patient})
 
     @contextmanager
     def daemon(self) -> Iterator[None]:
@@ -26,15 +32,12 @@ class Elsewhere(Place):
             running = subprocess.Popen(
                 [str(programs() / "supervisord")], cwd=self.repo, env=self._environment, stdout=log, stderr=log
             )
-        # An agent that is stalled has a successor, while some test or other runs.
-        LEAKS.shared.add(self.root)
         try:
             self.until("the daemon answers", self.has_daemon)
             yield
         finally:
             self.clear()
             running.wait()
-            LEAKS.shared.discard(self.root)
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
