@@ -227,7 +227,7 @@ class Inquiry:
         for number, each in enumerate(instruments):
             if runs[number].cut_short and not (runs[number].is_late and each.changes_files):
                 [runs[number]] = await each_once([each])
-            if runs[number].cut_short and each.changes_files:
+            if runs[number].cut_short and each.changes_files and not runs[number].is_controlled:
                 [control] = await each_once([replace(each, files={}, liar=None)])
                 if control.cut_short:
                     raise Unanswered(f"{control.cut_short}, with the work as it is, too")

@@ -177,8 +177,8 @@ class RemoteTrial:
         stray = "it wrote into the place that the checkouts of its runs are copied from" if is_touched else ""
         ended = _ended(done)
         report = understood(heard(done.heard, wanted.nonce), checkout)
-        met = {"stopped": ended_for(ended.met, self.batch.profile, is_here=False), "missed": missed(ended.met)}
-        return Run(wanted.command, ended, report, wanted.nodes, done.seconds, wanted.limit, folder, stray, **met)
+        met = ended_for(ended.met, self.batch.profile, is_here=False), missed(ended.met)
+        return Run(wanted.command, ended, report, wanted.nodes, done.seconds, wanted.limit, folder, stray, *met)
 
     def _not_ready(self, done: Done) -> str:
         return _unbuilt(done) if done.unbuilt else setup_failed(self.batch.profile, _ended(done))

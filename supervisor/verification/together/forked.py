@@ -41,7 +41,7 @@ class Forks:
 
     def _answer(self, run: Run, asked: Asked, fork: Fork) -> Run:
         own = part(replace(run, report=replace(run.report, cases=fork.cases)), asked.nodes, len(self.asked))
-        return replace(own, ended=replace(own.ended, code=LATE)) if fork.is_late else own
+        return replace(own, ended=replace(own.ended, code=LATE), is_controlled=True) if fork.is_late else own
 
 
 def forks(asked: Sequence[Asked], never: Set[str], most: int) -> list[Forks]:

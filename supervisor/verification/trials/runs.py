@@ -123,6 +123,8 @@ class Run:
     missed: str = ""
     #: where the recordings that its tests made are, until the trial ends; "": there are none
     recorded: str = ""
+    #: a run without its change, just before, was not cut short
+    is_controlled: bool = False
 
     @property
     def cases(self) -> Mapping[str, Case]:

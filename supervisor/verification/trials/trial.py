@@ -95,8 +95,8 @@ class Trial:
             if await in_thread(stamp_of, self.prepared) != self.stamp:
                 stray = "it wrote into the place that the checkouts of its runs are copied from"
             recorded = await at_length(self._recorded, nodes, stage.copy) if instruments.shows_the_work else ""
-        more = {"stopped": ended_for(ended.met, profile), "missed": missed(ended.met), "recorded": recorded}
-        run = Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, **more)
+        told = ended_for(ended.met, profile), missed(ended.met), recorded
+        run = Run(command, ended, report, nodes, seconds, limit, stage.folder, stray, *told)
         self.runs.append(run)
         return run
 

@@ -33,6 +33,8 @@ SECONDS = 0.0
 #: the reporter's name for what it sends along with a report
 CARRIED = "_supervisor_reports"
 ROOT = os.path.realpath(os.getcwd())
+#: with a fault, a test may take so many times as long as without, and so many seconds
+SLOWER, AND_SECONDS = 20, 3
 _END = b"end\n"
 #: Python takes a file with the same size and time for what it has compiled: each fault has another time
 _later = itertools.count(1)
@@ -43,7 +45,7 @@ def pytest_runtestloop(session: Any) -> Any:
     reporter = session.config.pluginmanager.get_plugin("supervisor_reporter")
     if reporter is None or session.testsfailed or getattr(session.config.option, "numprocesses", None):
         return None
-    steady: dict[Any, Any] = {}
+    limits: dict[Any, Any] = {}
     imported = Imported({path for _, _, _, files in FAULTS for path in files})
     gc.freeze()  # forks share the memory of what they do not touch
     end = time.monotonic() + SECONDS / 2  # the rest is for the last one
@@ -51,12 +53,14 @@ def pytest_runtestloop(session: Any) -> Any:
         items = _items(session, node)
         if not items or time.monotonic() > end:
             continue
-        if node not in steady:
+        if node not in limits:
+            began = time.monotonic()
             ended, reports = _forked(reporter, imported, items, seconds, {})
-            steady[node] = ended == "ended" and bool(reports) and all(each.outcome == "passed" for each in reports)
-        if steady[node]:
+            passed = ended == "ended" and bool(reports) and all(each.outcome == "passed" for each in reports)
+            limits[node] = SLOWER * (time.monotonic() - began) + AND_SECONDS if passed else 0
+        if limits[node]:
             reporter._tell(kind="fork", name=str(number), when="begin")
-            ended, reports = _forked(reporter, imported, items, seconds, files)
+            ended, reports = _forked(reporter, imported, items, min(seconds, limits[node]), files)
             for report in reports:
                 reporter.pytest_runtest_logreport(report)
             reporter._tell(kind="fork", name=str(number), when="end", outcome=ended)
