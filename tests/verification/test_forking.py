@@ -95,7 +95,7 @@ async def test_a_test_finds_its_own_fault_and_no_other(tmp_path: Path) -> None:
     }
 
 
-BROKEN = "raise SystemError"
+INSTEAD = ("raise SystemError", "return", "more = [each for each in range(3)]\nreturn more")
 #: code, what is replaced in it, and a test
 IMPORTED = {
     "a function": (
@@ -148,15 +148,14 @@ IMPORTED = {
 }
 
 
-@pytest.mark.parametrize("instead", [BROKEN, "return", "more = [each for each in range(3)]\n        return more"])
 @pytest.mark.parametrize("which", IMPORTED)
-async def test_what_is_imported_is_replaced(tmp_path: Path, which: str, instead: str) -> None:
+async def test_what_is_imported_is_replaced(tmp_path: Path, which: str) -> None:
     tool, place, test = IMPORTED[which]
     files, node = {"tool.py": tool, "test_it.py": test}, "test_it.py::test_it"
     indent = " " * (tool.index(place) - tool.rindex("\n", 0, tool.index(place)) - 1)
-    faulty = tool.replace(place, instead.replace("        ", indent))
-    found = await forked(tmp_path, files, (node, {"tool.py": tool + "# as it was\n"}), (node, {"tool.py": faulty}))
-    assert {number: results(each) for number, each in found.items()} == {0: ["passed"], 1: ["failed"]}
+    faulty = [tool.replace(place, each.replace("\n", f"\n{indent}")) for each in INSTEAD]
+    found = await forked(tmp_path, files, *((node, {"tool.py": each}) for each in (f"{tool}# as it was\n", *faulty)))
+    assert [results(found[number]) for number in range(4)] == [["passed"], *[["failed"]] * 3]
 
 
 @pytest.mark.parametrize(
@@ -212,22 +211,17 @@ async def test_a_test_has_no_word_in_the_results_of_others(tmp_path: Path) -> No
 # --- in a group
 
 
+NOTHING = "try:\n            {call}\n        except Exception:\n            pass"
+LITTLE = "assert {call} is not None"
 NUMBER = re.compile(r"f_1\((\d+)\)")
 
 
 @pytest.mark.parametrize(
-    "otherwise",
+    ("only_if", "otherwise"),
     [
-        pytest.param("try:\n            {call}\n        except Exception:\n            pass", id="nothing"),
-        pytest.param("assert {call} is not None", id="little"),
-    ],
-)
-@pytest.mark.parametrize(
-    "only_if",
-    [
-        "'SUPERVISOR_EVIDENCE' in os.environ",
-        "any('probe' in each for each in sys.modules)",
-        "os.getpid() != HERE",
+        pytest.param("os.getpid() != HERE", NOTHING, id="nothing, and sees the fork"),
+        pytest.param("os.getpid() != HERE", LITTLE, id="little, and sees the fork"),
+        pytest.param("any('probe' in each for each in sys.modules)", LITTLE, id="little, and sees the plugin"),
     ],
 )
 async def test_who_checks_only_in_a_fork_is_not_stronger_by_that(

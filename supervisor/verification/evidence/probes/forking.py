@@ -55,16 +55,22 @@ def pytest_runtestloop(session: Any) -> Any:
             continue
         if node not in limits:
             began = time.monotonic()
-            ended, reports = _forked(reporter, imported, items, seconds, {})
-            passed = ended == "ended" and bool(reports) and all(each.outcome == "passed" for each in reports)
-            limits[node] = SLOWER * (time.monotonic() - began) + AND_SECONDS if passed else 0
+            passes = _passes(reporter, imported, items, seconds)
+            limits[node] = min(seconds, SLOWER * (time.monotonic() - began) + AND_SECONDS) if passes else 0
         if limits[node]:
             reporter._tell(kind="fork", name=str(number), when="begin")
-            ended, reports = _forked(reporter, imported, items, min(seconds, limits[node]), files)
+            ended, reports = _forked(reporter, imported, items, limits[node], files)
             for report in reports:
                 reporter.pytest_runtest_logreport(report)
+            if ended == "late" and not _passes(reporter, imported, items, limits[node] / 2):
+                ended = "unknown"  # the machine may be at fault
             reporter._tell(kind="fork", name=str(number), when="end", outcome=ended)
     return True
+
+
+def _passes(reporter: Any, imported: Any, items: Any, seconds: Any) -> Any:
+    ended, reports = _forked(reporter, imported, items, seconds, {})
+    return ended == "ended" and reports and all(each.outcome == "passed" for each in reports)
 
 
 def _items(session: Any, node: Any) -> Any:
