@@ -86,9 +86,14 @@ class Whole(Run):
         more = {"BENCH_WORK": str(self.folder / "work"), "BENCH_WORK_SECONDS": f"{self.work:g}"}
         return replace(profile, env={**profile.env, **more})
 
+    @property
+    def collected(self) -> float:
+        """The last agent's end."""
+        return max(event.at for event in self.events if isinstance(event, WorkCollected))
+
     def groups(self) -> str:
         """When each began and when it was done, in seconds from the last agent's end, and its claims."""
-        last = max(event.at for event in self.events if isinstance(event, WorkCollected))
+        last = self.collected
         began: defaultdict[tuple[float, int], set[int]] = defaultdict(set)
         for event in self.events:
             if isinstance(event, VerifyStarted):
@@ -102,10 +107,9 @@ class Whole(Run):
     def waited(self) -> tuple[float, float, Counter[str]]:
         """Seconds until the last agent's end, from there to the last verdict, and the verdicts."""
         first = min(event.at for event in self.events)
-        collected = max(event.at for event in self.events if isinstance(event, WorkCollected))
         ended = max(event.at for event in self.events if isinstance(event, JobEnded))
         verdicts = Counter(str(event.verification) for event in self.events if isinstance(event, WorkVerified))
-        return collected - first, max(0.0, ended - collected), verdicts
+        return self.collected - first, max(0.0, ended - self.collected), verdicts
 
 
 async def by_daemons(source: Source, work: list[Work], folder: Path, groups: Sequence[int]) -> None:

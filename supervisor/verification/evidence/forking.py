@@ -5,15 +5,14 @@ in its report.
 """
 
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import NamedTuple
 
 from supervisor.verification.evidence.laying import Contents
+from supervisor.verification.evidence.probes import source
 
 _FORKING, _IMPORTED = "_forking_probe", "_imported_probe"
 #: larger plans take too long to read
 MOST_BYTES = 2**23
-_PROBES = files("supervisor.verification.evidence") / "probes"
 _NONE, _NEVER = "FAULTS: Any = ()", "SECONDS = 0.0"
 _MODES = {"file": 0o644, "program": 0o755}
 
@@ -41,6 +40,5 @@ def forking(faults: Iterable[InFork], seconds: float) -> dict[str, str]:
         (number, node, limit, {path: each and (each.data, _MODES[each.kind]) for path, each in contents.items()})
         for number, (node, limit, contents) in enumerate(faults)
     ]
-    source, imported = (_PROBES / "forking.py").read_text(), (_PROBES / "imported.py").read_text()
-    source = source.replace(_NONE, f"FAULTS: Any = {told!r}").replace(_NEVER, f"SECONDS = {seconds!r}")
-    return {_FORKING: source, _IMPORTED: imported}
+    plugin = source("forking").replace(_NONE, f"FAULTS: Any = {told!r}").replace(_NEVER, f"SECONDS = {seconds!r}")
+    return {_FORKING: plugin, _IMPORTED: source("imported")}

@@ -10,8 +10,7 @@ the change is not. Otherwise the question is `Unanswered`, which is a doubt.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,6 +22,7 @@ from supervisor.threads import in_thread
 from supervisor.verification.evidence.contents import contents
 from supervisor.verification.evidence.laying import Contents
 from supervisor.verification.evidence.lies import Telling
+from supervisor.verification.evidence.probes import source
 from supervisor.verification.evidence.seen import Seen, read_seen
 from supervisor.verification.evidence.switching import NAMING
 from supervisor.verification.rules.places import is_test_path, kind_of
@@ -37,12 +37,6 @@ SLOWER, AND_SECONDS = 5.0, 10.0
 
 type Probe = Literal["reach", "hide", "hide but the name"]
 _NO_TESTS = "TESTS: frozenset[str] = frozenset("
-_PROBES = files("supervisor.verification.evidence") / "probes"
-
-
-@cache
-def _source(probe: str) -> str:
-    return (_PROBES / f"{probe}.py").read_text()
 
 
 def reaching() -> dict[str, str]:
@@ -55,17 +49,17 @@ def reaching() -> dict[str, str]:
         "_writing_probe": "writing",
         "sitecustomize": "starting",
     }
-    return {module: _source(probe) for module, probe in names.items()}
+    return {module: source(probe) for module, probe in names.items()}
 
 
 def telling() -> dict[str, str]:
     """The same, and one that tells the tests of a run apart."""
-    return {**reaching(), "_telling_probe": _source("telling")}
+    return {**reaching(), "_telling_probe": source("telling")}
 
 
 def naming() -> dict[str, str]:
     """A plugin that names the test that runs to the programs that it starts."""
-    return {NAMING: _source("naming")}
+    return {NAMING: source("naming")}
 
 
 def is_watched(plugins: Mapping[str, str]) -> bool:
@@ -246,13 +240,13 @@ class Inquiry:
             found["_conduct_probe"] = found["_conduct_probe"].replace(_NO_TESTS, _NO_TESTS + self._own_tests)
         if hiding := [each for each in probes if each != "reach"]:
             found["_hiding_probe"] = (
-                _source("hiding")
+                source("hiding")
                 .replace(_NO_TESTS, _NO_TESTS + self._own_tests)
                 .replace("OURS: frozenset[str] = frozenset()", f"OURS = frozenset({sorted(own_names(self.batch))!r})")
                 .replace("RENAMES = True", f"RENAMES = {hiding == ['hide']}")
             )
         if hiding and "reach" in probes:
-            found["_replaying_probe"] = _source("replaying")
+            found["_replaying_probe"] = source("replaying")
         return found
 
     @property

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from supervisor.verification.evidence.forking import MOST_BYTES, InFork, can_be_forked, forking, size_of
-from supervisor.verification.evidence.laying import Contents
-from supervisor.verification.rules.places import is_test_path
 from supervisor.verification.together.combining import Together, combined
 from supervisor.verification.together.meeting import Asked
 from supervisor.verification.together.parts import part
@@ -26,7 +24,7 @@ class Forks:
 
     def instruments(self, test_seconds: float, times: float) -> Instruments:
         """`test_seconds`: a test's time limit; `times`: the run's, as a multiple of it."""
-        faults = [InFork(each.nodes[0], each.times * test_seconds, fault_of(each)) for each in self.asked]
+        faults = [InFork(each.nodes[0], each.times * test_seconds, each.fault) for each in self.asked]
         first = self._base.instruments
         return replace(first, plugins={**first.plugins, **forking(faults, times * test_seconds)})
 
@@ -48,7 +46,7 @@ def forks(asked: Sequence[Asked], never: Set[str], most: int) -> list[Forks]:
     """`most`: so many faults share a run. One that would be alone in its run is left out. Blocking."""
     by_base: defaultdict[tuple[int, tuple[str, ...], frozenset[str]], list[Asked]] = defaultdict(list)
     for each in filter(_can_fork, asked):
-        by_base[id(each.standing), each.nodes, frozenset(_old_tests(each))].append(each)
+        by_base[id(each.standing), each.nodes, frozenset(each.tests)].append(each)
     bases = {_base(alike[0]): alike for alike in by_base.values()}
     return [
         Forks(base, some)
@@ -58,28 +56,15 @@ def forks(asked: Sequence[Asked], never: Set[str], most: int) -> list[Forks]:
     ]
 
 
-def fault_of(asked: Asked) -> Contents:
-    """What it changes of the implementation."""
-    return {path: each for path, each in _changed(asked).items() if not is_test_path(path, asked.nodes[0])}
-
-
-def _old_tests(asked: Asked) -> Contents:
-    return {path: each for path, each in _changed(asked).items() if is_test_path(path, asked.nodes[0])}
-
-
 def _base(asked: Asked) -> Asked:
     """The same without its fault."""
-    return Asked(asked.standing, asked.nodes, asked.times, Instruments(files=_old_tests(asked), is_faulty=True))
-
-
-def _changed(asked: Asked) -> Contents:
-    return asked.instruments.contents or {}
+    return Asked(asked.standing, asked.nodes, asked.times, Instruments(files=asked.tests, is_faulty=True))
 
 
 def _can_fork(asked: Asked) -> bool:
     mine = asked.instruments
     is_one_test = len(asked.nodes) == 1 and "::" in asked.nodes[0]
-    is_fault = mine.is_faulty and mine.contents is not None and can_be_forked(fault_of(asked))
+    is_fault = mine.is_faulty and mine.contents is not None and can_be_forked(asked.fault)
     is_plain = mine.is_plain or mine.is_alone or asked.is_unforkable
     return is_one_test and is_fault and not (is_plain or mine.plugins or mine.env)
 
@@ -87,7 +72,7 @@ def _can_fork(asked: Asked) -> bool:
 def _parted(asked: Sequence[Asked], most: int) -> Iterator[list[Asked]]:
     part, size = list[Asked](), 0
     for each in asked:
-        more = size_of(fault_of(each))
+        more = size_of(each.fault)
         if part and (len(part) >= most or size + more > MOST_BYTES):
             yield part
             part, size = [], 0

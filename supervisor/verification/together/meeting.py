@@ -39,15 +39,21 @@ class Asked:
     is_unforkable: bool = False
     #: what its checkout has in place of what is prepared
     contents: Contents = field(init=False)
-    #: whether it runs another version of the test than the one that was watched
-    is_otherwise: bool = field(init=False)
+    #: what it changes of the tests, which makes them others than those that were watched
+    tests: Contents = field(init=False)
+    #: what else it changes
+    fault: Contents = field(init=False)
     _reached_now: Reached = field(init=False)
 
     def __post_init__(self) -> None:
         changed = self.instruments.contents or {}
         self.contents = {**self.standing.view.laid, **changed}
-        self.is_otherwise = any(is_test_path(path, node) for path in changed for node in self.nodes)
+        self.tests = {path: each for path, each in changed.items() if self._is_test(path)}
+        self.fault = {path: each for path, each in changed.items() if path not in self.tests}
         self._reached_now = self.standing.reached(self.nodes)
+
+    def _is_test(self, path: str) -> bool:
+        return any(is_test_path(path, node) for node in self.nodes)
 
     def can_share(self, other: "Asked") -> bool:
         mine, its = self.instruments, other.instruments
@@ -88,7 +94,7 @@ class Asked:
     @property
     def teaches(self) -> bool:
         """Whether its run tells what the old version of the test reaches."""
-        return self.is_otherwise and is_watched(self.instruments.plugins)
+        return bool(self.tests) and is_watched(self.instruments.plugins)
 
     @property
     def traces(self) -> bool:
@@ -102,7 +108,7 @@ class Asked:
     def _reached(self) -> Reached:
         """What it reaches, opaque unless it was watched: an old version of a test may reach something else."""
         now, before = self._reached_now, self.standing.reached_before
-        if not self.is_otherwise:
+        if not self.tests:
             return now
         return replace(now, is_opaque=True) if before is None else now | before
 

@@ -9,7 +9,7 @@ A run that is not conclusive for each of its tests, such as one that does not en
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import or_
@@ -170,42 +170,43 @@ class Rounds:
             async with anyio.create_task_group() as runs:
                 forked = await in_thread(forks, asked, self._untold, most)
                 for each in forked:
-                    runs.start_soon(self._fork, each, left)
-                others = [each for each in asked if not any(each in run.asked for run in forked)]
+                    runs.start_soon(self._answer, each.asked, partial(self._fork, each), left)
+                taken = {each for run in forked for each in run.asked}
+                others = [each for each in asked if each not in taken]
                 for together in await in_thread(combined, others, self._untold, most):
-                    runs.start_soon(self._answer, together, left)
+                    runs.start_soon(self._answer, together.asked, partial(self._run, together), left)
 
-    async def _fork(self, forks: Forks, left: list[Asked]) -> None:
-        nodes = dict.fromkeys(node for each in forks.asked for node in each.nodes)
-        # Some may be late.
-        times = self.pace.times(forks.asked) + 2 * max(each.times for each in forks.asked)
-        try:
-            async with self.lanes.one():
-                instruments = forks.instruments(self.pace.test_seconds, times)
-                run = await self.trial.run(*nodes, times=times, instruments=instruments)
-            answers = await in_thread(forks.answers, run)
-        except Exception as error:
-            for each in forks.asked:
-                each.answer.is_error(error)
-            return
-        for each in forks.asked:
-            if each in answers:
-                each.answer.is_value((answers[each], each is not forks.asked[0]))
-            else:
-                each.is_unforkable = True
-                left.append(each)
-
-    async def _answer(self, together: Together, left: list[Asked]) -> None:
+    async def _answer(
+        self,
+        asked: Sequence[Asked],
+        run: Callable[[], Awaitable[Mapping[Asked, tuple[Run, bool]]]],
+        left: list[Asked],
+    ) -> None:
         """`left`: for experiments that this run did not answer."""
         try:
-            answers = await self._run(together)
+            answers = await run()
         except Exception as error:
-            for each in together.asked:
+            for each in asked:
                 each.answer.is_error(error)
             return
         for each, answer in answers.items():
             each.answer.is_value(answer)
-        left += [each for each in together.asked if each not in answers]
+        left += [each for each in asked if each not in answers]
+
+    async def _fork(self, forks: Forks) -> dict[Asked, tuple[Run, bool]]:
+        """The answers to faults that could be tried in a fork."""
+        asked = forks.asked
+        nodes = dict.fromkeys(node for each in asked for node in each.nodes)
+        # Some may be late.
+        times = self.pace.times(asked) + 2 * max(each.times for each in asked)
+        async with self.lanes.one():
+            run = await self.trial.run(
+                *nodes, times=times, instruments=forks.instruments(self.pace.test_seconds, times)
+            )
+        answers = await in_thread(forks.answers, run)
+        for each in asked:
+            each.is_unforkable = each not in answers
+        return {each: (answer, each is not asked[0]) for each, answer in answers.items()}
 
     async def _run(self, together: Together) -> dict[Asked, tuple[Run, bool]]:
         """The answers to experiments; the others have to be packed into runs anew."""

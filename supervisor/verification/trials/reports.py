@@ -204,11 +204,12 @@ class _Reading:
     def _forks(self) -> Iterator[tuple[int, Fork]]:
         told, number = list[Record](), ""
         for record in self._heard.records:
-            told.append(record)
             if record.kind == "fork" and record.when == "begin":
                 told, number = [], record.name
             elif record.kind == "fork" and record.name == number and record.outcome in ("ended", "late"):
                 yield int(number), Fork(self._cases(told), record.outcome == "late")
+            elif number:
+                told.append(record)
 
     def _cases(self, records: Iterable[Record]) -> dict[str, Case]:
         told: dict[str, list[Record]] = defaultdict(list)

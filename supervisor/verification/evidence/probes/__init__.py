@@ -1,1 +1,9 @@
-"""What runs inside of the interpreter under trial, on runs that gather evidence: nothing of ours is imported here."""
+"""What runs inside of the interpreter under trial, on runs that gather evidence: it imports nothing of ours."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def source(probe: str) -> str:
+    return (files(__name__) / f"{probe}.py").read_text()

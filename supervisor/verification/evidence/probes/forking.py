@@ -22,7 +22,7 @@ import warnings
 from typing import Any
 
 import pytest
-from _imported_probe import Imported, Irreplaceable, read  # type: ignore[import-not-found]
+from _imported_probe import ROOT, Imported, Irreplaceable, read  # type: ignore[import-not-found]
 from _pytest.runner import runtestprotocol
 
 #: number, node, seconds; and by path: the content and the mode, or None
@@ -32,7 +32,6 @@ SECONDS = 0.0
 
 #: the reporter's name for what it sends along with a report
 CARRIED = "_supervisor_reports"
-ROOT = os.path.realpath(os.getcwd())
 #: with a fault, a test may take so many times as long as without, and so many seconds
 SLOWER, AND_SECONDS = 20, 3
 _END = b"end\n"
@@ -93,7 +92,6 @@ def _function(node: Any) -> Any:
 def _forked(reporter: Any, imported: Any, items: Any, seconds: Any, files: Any) -> Any:
     """How it ended, and its reports."""
     config, before = items[0].config, {path: read(path) for path in files}
-    imported.knows(files)
     reading, writing = os.pipe()
     try:
         later = next(_later)
@@ -163,12 +161,12 @@ def _be(reporter: Any, imported: Any, items: Any, files: Any, writing: Any) -> A
         os.setpgid(0, 0)
         reporter._line(None)  # a fork has no word in the results of others
         imported.replace(files)
-        for item, following in zip(items, [*items[1:], None]):  # noqa: B905
-            for report in runtestprotocol(item, log=False, nextitem=following):
-                data = config.hook.pytest_report_to_serializable(config=config, report=report)
-                with open(writing, "ab", closefd=False) as out:
-                    out.write(json.dumps(data, default=str).encode() + b"\n")
         with open(writing, "ab", closefd=False) as out:
+            for item, following in zip(items, [*items[1:], None]):  # noqa: B905
+                for report in runtestprotocol(item, log=False, nextitem=following):
+                    data = config.hook.pytest_report_to_serializable(config=config, report=report)
+                    out.write(json.dumps(data, default=str).encode() + b"\n")
+                    out.flush()  # or else what a test forks has it, too
             out.write(_END)
         code = 0
     except Irreplaceable:

@@ -38,14 +38,11 @@ class Imported:
     """What is imported of some files before the first fork."""
 
     def __init__(self, paths: Any) -> None:
-        places = {os.path.join(ROOT, path): path for path in paths}
-        self._before = {path: read(path)[0] for path in paths}
-        self._compiled: dict[Any, Any] = {}
-        #: whether each of them was compiled as it is
-        self._plain: dict[Any, Any] = {}
-        for path, is_plain in _imported(places):
-            self._plain[path] = is_plain and self._plain.get(path, True)
-        ends = tuple({"/" + os.path.basename(path) for path in self._plain})
+        #: by path: what is outside of functions, and the code of it all; None: it can't be replaced
+        self._known: dict[Any, Any] = {}
+        for path, is_plain in _imported({os.path.join(ROOT, path): path for path in paths}):
+            self._known[path] = _compiled(path) if is_plain and self._known.get(path, True) else None
+        ends = tuple({"/" + os.path.basename(path) for path in self._known})
         functions = [each for each in gc.get_objects() if type(each) is types.FunctionType] if ends else []
         self._functions = [each for each in functions if ("/" + each.__code__.co_filename).endswith(ends)]
 
@@ -53,28 +50,22 @@ class Imported:
         """Functions with the code of these files as they were get the code of the files as they are."""
         pairs: dict[Any, Any] = {}
         for path, now in files.items():
-            if path in self._plain:
-                if not self._plain[path] or now is None:
+            if path in self._known:
+                if self._known[path] is None or now is None:
                     raise Irreplaceable
-                pairs.update(_paired(self._known(path), now[0]))
+                pairs.update(_paired(self._known[path], now[0]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer Pythons warn if a generator becomes none
             for each in self._functions if pairs else ():
                 each.__code__ = pairs.get(each.__code__, each.__code__)
 
-    def knows(self, files: Any) -> None:
-        """Compiles these as they were, for the forks to come."""
-        for path in files:
-            if self._plain.get(path):
-                try:
-                    self._known(path)
-                except Irreplaceable:
-                    self._plain[path] = False
 
-    def _known(self, path: Any) -> Any:
-        if path not in self._compiled:
-            self._compiled[path] = _parsed(self._before[path][0])
-        return self._compiled[path]
+def _compiled(path: Any) -> Any:
+    content, _ = read(path)
+    try:
+        return None if content is None else _parsed(content[0])
+    except Irreplaceable:
+        return None
 
 
 def _imported(places: Any) -> Any:
@@ -93,7 +84,8 @@ def _parsed(text: Any, kept: Any = None) -> Any:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
             _keep(tree, kept or {})
-            return ast.dump(_Heads().visit(ast.parse(text))), compile(tree, "", "exec", dont_inherit=True)
+            code = compile(tree, "", "exec", dont_inherit=True)
+            return ast.dump(_Heads().visit(tree)), code
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Irreplaceable from None
 
@@ -128,14 +120,14 @@ def _paired(known: Any, text: Any) -> Any:
             raise Irreplaceable
         pairs: Any = {}
         _pair(code, now, pairs)
-        kept = {(new.co_name, new.co_firstlineno): old.co_freevars for old, new in pairs.items() if _differ(old, new)}
+        kept = {
+            (new.co_name, new.co_firstlineno): old.co_freevars
+            for old, new in pairs.items()
+            if old.co_freevars != new.co_freevars
+        }
         if not kept:
             return pairs
     raise Irreplaceable
-
-
-def _differ(old: Any, new: Any) -> Any:
-    return old.co_freevars != new.co_freevars
 
 
 def _pair(one: Any, other: Any, pairs: Any, is_function: bool = False) -> Any:
